@@ -1,0 +1,121 @@
+"""One table of settings: each has a default, an environment variable and a sentence of help.
+
+The command line takes its defaults, its environment variables and its help from the same table.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from guerdon.errors import InputError
+
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off", ""}
+
+
+def parse_bytes(value: str | int) -> int:
+    """A number of bytes from ``"512MB"``, ``"2GiB"`` or a whole number.
+
+    >>> parse_bytes("1.5GB"), parse_bytes(2048)
+    (1500000000, 2048)
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([kmg]?i?b?)\s*", str(value), re.IGNORECASE)
+    unit = match.group(2).lower() if match else None
+    if unit in ("k", "m", "g"):
+        unit += "b"
+    if match is None or unit not in _UNITS or float(match.group(1)) <= 0:
+        raise InputError(f"{value!r} is no amount of memory; write it as 512MB or 2GiB")
+    return int(float(match.group(1)) * _UNITS[unit])
+
+
+def parse_seconds(value: str | float) -> float:
+    """A positive number of seconds, also from text.
+
+    >>> parse_seconds("2.5")
+    2.5
+    """
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        seconds = float("nan")
+    if not 0 < seconds < float("inf"):
+        raise InputError(f"{value!r} is no number of seconds; give a positive number such as 10")
+    return seconds
+
+
+def parse_count(value: str | int) -> int:
+    """A whole number, zero or more, also from text."""
+    try:
+        count = int(value)
+    except (TypeError, ValueError):
+        count = -1
+    if count < 0 or isinstance(value, bool):
+        raise InputError(f"{value!r} is no count; give a whole number of 0 or more")
+    return count
+
+
+def parse_positive(value: str | int) -> int:
+    """A whole number of at least 1, also from text."""
+    if (count := parse_count(value)) < 1:
+        raise InputError(f"{value!r} is too small; give a whole number of 1 or more")
+    return count
+
+
+def parse_bool(value: str | bool) -> bool:
+    """A yes or no, also from ``1``, ``true``, ``no``, …"""
+    text = str(value).strip().lower()
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    raise InputError(f"{value!r} is neither yes nor no; write 1 or 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the table."""
+
+    name: str
+    parse: Callable[[Any], Any]
+    default: Any
+    help: str
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return f"GUERDON_{self.name.upper()}"
+
+
+SETTINGS: Mapping[str, Setting] = {
+    s.name: s
+    for s in (
+        Setting("timeout", parse_seconds, 10.0, "Seconds that one sample may take."),
+        Setting("workers", parse_count, None, "Worker processes; 0 scores in this process."),
+        Setting("concurrency", parse_positive, 64, "Calls of an async reward in flight at once."),
+        Setting("max_memory", parse_bytes, 4 * 2**30, "Memory that one worker may grow by, such as 2GB."),
+        Setting("load_timeout", parse_seconds, 120.0, "Seconds that a worker may take to load a reward."),
+        Setting("debug", parse_bool, False, "Show tracebacks of errors."),
+    )
+}
+
+
+def setting(name: str, given: Any = None) -> Any:
+    """The value of a setting: what was given, else its environment variable, else its default.
+
+    Raises InputError that names the environment variable if what it holds is unusable.
+    """
+    row = SETTINGS[name]
+    if given is not None:
+        return row.parse(given)
+    text = os.environ.get(row.variable)
+    if text is None or not text.strip():
+        return row.default
+    try:
+        return row.parse(text)
+    except InputError as error:
+        raise InputError(f"{row.variable}: {error}") from None
