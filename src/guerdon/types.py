@@ -196,7 +196,7 @@ class _Result(BaseModel):
         return iter(type(self).model_fields)
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self[key] if key in self else default
+        return getattr(self, key) if key in type(self).model_fields else default
 
     def keys(self) -> KeysView[str]:
         return type(self).model_fields.keys()
@@ -232,7 +232,7 @@ class MetricResult(_Result):
         reason: str | None = None,
         **more: Any,
     ) -> None:
-        super().__init__(score=score, success=success, reason=reason, **more)
+        super().__init__(**{"score": score, "success": success, "reason": reason, **more})
 
     @field_validator("score", mode="before")
     @classmethod
@@ -303,9 +303,8 @@ class EvaluateResult(_Result):
         metrics: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> None:
-        super().__init__(
-            score=score, reason=reason, metrics={} if metrics is None else metrics, **more
-        )
+        given: dict[str, Any] = {} if metrics is None else dict(metrics)
+        super().__init__(**{"score": score, "reason": reason, "metrics": given, **more})
 
     @field_validator("score", mode="before")
     @classmethod

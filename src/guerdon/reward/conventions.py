@@ -1,0 +1,410 @@
+"""How a function's parameters are bound to what a sample offers, in any of the field's conventions.
+
+A function is inspected once and becomes a plan: a tuple of (parameter, getter). Parameters are bound by
+name, so the conventions differ only in the names that they use:
+
+- pointwise: ``messages``, ``original_messages``, ``ground_truth`` (Reward Kit); ``response`` or
+  ``completion``, ``prompt``, ``answer`` (agent-tunix); ``solution_str``, ``data_source``, ``extra_info``
+  (verl); ``metadata``, ``step``, ``id``; any column of the data set.
+- batched, every argument a list: ``completions``, ``prompts`` (TRL, Tunix); ``queries``, ``prompts``,
+  ``labels`` (OpenRLHF); ``rollouts_messages`` or any pointwise name with ``mode="batch"`` (Reward Kit).
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from guerdon.errors import BindingError
+from guerdon.types import Message, Sample
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+"""What a getter gives where the sample has no such value."""
+
+Getter = Callable[[Sample], Any]
+BatchGetter = Callable[[Sequence[Sample]], Any]
+
+BATCH_NAMES = frozenset({"completions", "queries", "rollouts_messages"})
+COMPLETION_NAMES = frozenset({"messages", "response", "completion", "solution_str"})
+
+
+def _truth(sample: Sample) -> Any:
+    for value in (sample.ground_truth, sample.answer):
+        if value is not None:
+            return value
+    return sample.metadata.get("ground_truth", sample.metadata.get("answer", MISSING))
+
+
+def _answer(sample: Sample) -> Any:
+    return sample.answer if sample.answer is not None else _truth(sample)
+
+
+def _response(sample: Sample) -> Any:
+    return sample.response if sample.messages else MISSING
+
+
+def _prompt(sample: Sample) -> Any:
+    if prompt := sample.prompt:
+        return prompt
+    return sample.metadata.get("prompt", "" if sample.messages else MISSING)
+
+
+def _messages(sample: Sample) -> Any:
+    return list(sample.messages) if sample.messages else MISSING
+
+
+def _original(sample: Sample) -> Any:
+    return list(sample.original_messages) if sample.messages else MISSING
+
+
+def _dicts(messages: Any) -> Any:
+    return messages if messages is MISSING else [m.to_dict() for m in messages]
+
+
+def _column(name: str) -> Getter:
+    def get(sample: Sample) -> Any:
+        return sample.metadata.get(name, MISSING)
+
+    return get
+
+
+def _metadata(sample: Sample) -> Any:
+    return dict(sample.metadata)
+
+
+POINTWISE: Mapping[str, Getter] = {
+    "messages": _messages,
+    "original_messages": _original,
+    "ground_truth": _truth,
+    "answer": _answer,
+    "response": _response,
+    "completion": _response,
+    "solution_str": _response,
+    "prompt": _prompt,
+    "metadata": _metadata,
+    "extra_info": _metadata,
+    "data_source": lambda s: s.metadata.get("data_source", ""),
+    "id": lambda s: MISSING if s.id is None else s.id,
+}
+"""What a pointwise function may name besides columns."""
+
+STANDARD_NAMES = frozenset({*POINTWISE, "step"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a user's function."""
+
+    name: str
+    required: bool
+    positional_only: bool
+    annotation: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What matters of a function's signature."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    takes_kwargs: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(p.name for p in self.parameters)
+
+    @property
+    def is_batched(self) -> bool:
+        """Whether the parameter names are those of a batched convention."""
+        return bool(BATCH_NAMES & set(self.names))
+
+
+def signature_of(function: Callable[..., Any], name: str) -> Signature:
+    """The signature of a callable. Raises BindingError where Python cannot tell it."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        raise BindingError(
+            f"{name} has no signature that can be read; wrap it in a function with named parameters"
+        ) from None
+    hints = _hints(function)
+    found = []
+    takes_kwargs = False
+    for parameter in signature.parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            takes_kwargs = True
+        elif parameter.kind is not inspect.Parameter.VAR_POSITIONAL:
+            found.append(
+                Parameter(
+                    parameter.name,
+                    parameter.default is inspect.Parameter.empty,
+                    parameter.kind is inspect.Parameter.POSITIONAL_ONLY,
+                    hints.get(parameter.name, parameter.annotation),
+                )
+            )
+    return Signature(name, tuple(found), takes_kwargs)
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    target = function.func if isinstance(function, functools.partial) else function
+    if not isinstance(target, types.FunctionType | types.MethodType):
+        target = getattr(type(target), "__call__", target)
+    try:
+        return typing.get_type_hints(target)
+    except Exception:  # annotations are the user's code: whatever they raise, the text is left to read
+        return {}
+
+
+def wants_dicts(annotation: Any) -> bool:
+    """Whether messages are annotated as plain dicts, so that they are given as such.
+
+    >>> wants_dicts(list[dict[str, str]]), wants_dicts(list[Message]), wants_dicts("List[Dict]")
+    (True, False, True)
+    """
+    text = annotation if isinstance(annotation, str) else _annotation_text(annotation)
+    return bool(re.search(r"\b([dD]ict|Mapping)\b", text)) and not re.search(r"\bMessage\b", text)
+
+
+def _annotation_text(annotation: Any) -> str:
+    if isinstance(annotation, type) and not typing.get_args(annotation):
+        return "Message" if issubclass(annotation, Message) else annotation.__name__
+    return str(annotation)
+
+
+def wants_chat(function: Callable[..., Any], annotation: Any) -> bool:
+    """Whether a batched function reads completions as lists of messages, as TRL gives them for chats.
+
+    The annotation decides; without one, a function whose source reads ``["content"]`` wants messages.
+    """
+    if annotation is not inspect.Parameter.empty:
+        text = annotation if isinstance(annotation, str) else _annotation_text(annotation)
+        return bool(re.search(r"\b([dD]ict|Mapping|Message)\b", text)) or bool(
+            re.search(r"list\[list\b", text, re.IGNORECASE)
+        )
+    try:
+        source = inspect.getsource(function)
+    except (OSError, TypeError):
+        return False
+    return bool(re.search(r"""\[\s*["']content["']\s*\]|\.get\(\s*["']content["']""", source))
+
+
+class Plan:
+    """How one function is called for one sample: built once, run for every sample."""
+
+    def __init__(self, signature: Signature, fixed: Mapping[str, Any]) -> None:
+        self.signature = signature
+        self.fixed = dict(fixed)
+        unknown = [name for name in fixed if name not in signature.names]
+        if unknown and not signature.takes_kwargs:
+            raise BindingError(no_such_parameter(signature, unknown[0]), parameter=unknown[0])
+        self._steps = [(p, self._getter(p)) for p in signature.parameters if p.name not in self.fixed]
+        self._positional = [p.name for p in signature.parameters if p.positional_only]
+        self._given = {*signature.names, *self.fixed}
+        # **kwargs must not repeat the completion under another name, or a function that passes them on
+        # to a helper would hand it the completion twice.
+        carries = bool(COMPLETION_NAMES & set(signature.names))
+        hidden = {"solution_str", "extra_info", "data_source"} | (COMPLETION_NAMES if carries else set())
+        self._extra = {n: g for n, g in POINTWISE.items() if n not in self._given and n not in hidden}
+
+    def _getter(self, parameter: Parameter) -> Getter:
+        getter = POINTWISE.get(parameter.name) or _column(parameter.name)
+        if parameter.name in ("messages", "original_messages") and wants_dicts(parameter.annotation):
+            return lambda sample: _dicts(getter(sample))
+        return getter
+
+    def arguments(self, sample: Sample, explicit: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Positional and keyword arguments of the call; explicit values win over fixed over the sample's.
+
+        Raises BindingError that names the missing parameter and the columns there are.
+        """
+        values = dict(self.fixed)
+        for parameter, getter in self._steps:
+            value = getter(sample) if parameter.name not in explicit else MISSING
+            if value is not MISSING:
+                values[parameter.name] = value
+            elif parameter.required and parameter.name not in explicit:
+                raise BindingError(
+                    missing_parameter(self.signature.name, parameter.name, columns_of(sample)),
+                    parameter=parameter.name,
+                )
+        if explicit:
+            for name, value in explicit.items():
+                if name in self._given:
+                    values[name] = self._as_annotated(name, value)
+        if self.signature.takes_kwargs:
+            self._add_extra(values, sample, explicit)
+        return [values.pop(name) for name in self._positional if name in values], values
+
+    def _as_annotated(self, name: str, value: Any) -> Any:
+        if name in ("messages", "original_messages") and isinstance(value, list):
+            annotation = next((p.annotation for p in self.signature.parameters if p.name == name), None)
+            if wants_dicts(annotation) and all(isinstance(m, Message) for m in value):
+                return _dicts(value)
+        return value
+
+    def _add_extra(self, values: dict[str, Any], sample: Sample, explicit: Mapping[str, Any]) -> None:
+        for name, value in explicit.items():
+            if name not in self._given and name not in COMPLETION_NAMES:
+                values[name] = value
+        for name, getter in self._extra.items():
+            if name not in values and (value := getter(sample)) is not MISSING:
+                values[name] = value
+        for name, value in sample.metadata.items():
+            if name not in values and name not in self._given and isinstance(name, str):
+                values[name] = value
+
+    def missing(self, samples: Iterable[Sample]) -> tuple[str, list[str]] | None:
+        """A required parameter that none of the samples supplies, and the columns that there are."""
+        columns: set[str] = set()
+        open_parameters = {p.name: g for p, g in self._steps if p.required}
+        for sample in samples:
+            columns.update(columns_of(sample))
+            for name in [n for n, g in open_parameters.items() if g(sample) is not MISSING]:
+                del open_parameters[name]
+            if not open_parameters:
+                return None
+        return (next(iter(open_parameters)), sorted(columns)) if open_parameters and columns else None
+
+
+class BatchPlan:
+    """How a batched function is called for a list of samples; every argument is a list but the step."""
+
+    def __init__(self, function: Callable[..., Any], signature: Signature, fixed: Mapping[str, Any]) -> None:
+        self.signature = signature
+        self.fixed = dict(fixed)
+        unknown = [name for name in fixed if name not in signature.names]
+        if unknown and not signature.takes_kwargs:
+            raise BindingError(no_such_parameter(signature, unknown[0]), parameter=unknown[0])
+        self._chat = any(
+            wants_chat(function, p.annotation) for p in signature.parameters if p.name == "completions"
+        )
+        self._steps = [(p, self._getter(p)) for p in signature.parameters if p.name not in self.fixed]
+        self._positional = [p.name for p in signature.parameters if p.positional_only]
+
+    def _getter(self, parameter: Parameter) -> BatchGetter:
+        special: Mapping[str, BatchGetter] = {
+            "completions": self._completions,
+            "prompts": self._prompts,
+            "queries": lambda samples: [_prompt_text(s) + s.response for s in samples],
+            "labels": _each(_truth),
+            "rollouts_messages": _each(_messages),
+            "step": lambda samples: samples[0].metadata.get("step", MISSING),
+            "mode": lambda samples: "train",
+            "trainer_state": _trainer_state,
+            "log_extra": lambda samples: _log_nothing,
+            "log_metric": lambda samples: _log_nothing,
+        }
+        if parameter.name in special:
+            getter = special[parameter.name]
+        else:
+            getter = _each(POINTWISE.get(parameter.name) or _column(parameter.name))
+        if parameter.name in ("messages", "original_messages", "rollouts_messages") and wants_dicts(
+            parameter.annotation
+        ):
+            return lambda samples: [_dicts(messages) for messages in getter(samples)]
+        return getter
+
+    def _completions(self, samples: Sequence[Sample]) -> list[Any]:
+        if self._chat:
+            return [[s.messages[-1].to_dict()] if s.messages else [] for s in samples]
+        return [s.response for s in samples]
+
+    def _prompts(self, samples: Sequence[Sample]) -> list[Any]:
+        if self._chat:
+            return [[m.to_dict() for m in s.original_messages] for s in samples]
+        return [s.prompt for s in samples]
+
+    def arguments(
+        self, samples: Sequence[Sample], explicit: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Positional and keyword arguments of the call. Raises BindingError as Plan does."""
+        values = dict(self.fixed)
+        for parameter, getter in self._steps:
+            value = getter(samples) if parameter.name not in explicit else MISSING
+            if value is not MISSING:
+                values[parameter.name] = value
+            elif parameter.required and parameter.name not in explicit:
+                raise BindingError(
+                    missing_parameter(self.signature.name, parameter.name, columns_of(samples[0])),
+                    parameter=parameter.name,
+                )
+        for name, value in explicit.items():
+            if name in self.signature.names or self.signature.takes_kwargs:
+                values[name] = value
+        if self.signature.takes_kwargs:
+            columns = {n for s in samples for n in s.metadata if isinstance(n, str)}
+            for name in sorted(columns - set(values) - set(self.signature.names)):
+                values[name] = [s.metadata.get(name) for s in samples]
+            for name in ("ground_truth", "answer"):
+                if name not in values and (column := _each(POINTWISE[name])(samples)) is not MISSING:
+                    values[name] = column
+        return [values.pop(name) for name in self._positional if name in values], values
+
+    def missing(self, samples: Iterable[Sample]) -> tuple[str, list[str]] | None:
+        """A required parameter that none of the samples supplies, and the columns that there are."""
+        batch = list(samples)
+        for parameter, getter in self._steps:
+            if batch and parameter.required and getter(batch) is MISSING:
+                return parameter.name, sorted({name for s in batch for name in columns_of(s)})
+        return None
+
+
+def _each(getter: Getter) -> BatchGetter:
+    def get(samples: Sequence[Sample]) -> Any:
+        values = [getter(sample) for sample in samples]
+        if all(value is MISSING for value in values):
+            return MISSING
+        return [None if value is MISSING else value for value in values]
+
+    return get
+
+
+def _prompt_text(sample: Sample) -> str:
+    """The context as OpenRLHF has it in a query: the text before the completion."""
+    return "".join(m.text for m in sample.original_messages)
+
+
+def _trainer_state(samples: Sequence[Sample]) -> Any:
+    return types.SimpleNamespace(global_step=samples[0].metadata.get("step", 0))
+
+
+def _log_nothing(*args: Any, **kwargs: Any) -> None:
+    """TRL's logging hooks outside a trainer: there is no log to write to."""
+
+
+def columns_of(sample: Sample) -> list[str]:
+    """The names under which a sample offers values."""
+    names = [n for n in ("ground_truth", "answer", "id") if getattr(sample, n) is not None]
+    return sorted([*(["messages"] if sample.messages else []), *names, *map(str, sample.metadata)])
+
+
+def missing_parameter(function: str, parameter: str, columns: Sequence[str]) -> str:
+    """The sentence for a required parameter that nothing supplies."""
+    there = ", ".join(columns[:20]) or "none"
+    more = f" and {len(columns) - 20} more" if len(columns) > 20 else ""
+    close = difflib.get_close_matches(parameter, columns, n=1)
+    hint = f"; map one to it, such as {parameter}={close[0]}" if close else ""
+    return (
+        f"{function} needs {parameter!r}, which nothing supplies and which has no default; "
+        f"the columns there are: {there}{more}{hint}"
+    )
+
+
+def no_such_parameter(signature: Signature, name: str) -> str:
+    """The sentence for an argument that a function does not take."""
+    close = difflib.get_close_matches(name, signature.names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else f"; it takes {', '.join(signature.names) or 'none'}"
+    return f"{signature.name} has no parameter {name!r}{hint}"

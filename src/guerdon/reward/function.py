@@ -1,0 +1,645 @@
+"""RewardFunction, the one noun for a reward, and the decorator that makes one of a function."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Literal, TypeVar, overload
+
+from pydantic import BaseModel, ValidationError
+
+from guerdon.errors import BindingError, ExecutionError, InvalidResultError, ResolutionError
+from guerdon.reward.composite import Component, Composite, Product, Rated, Weighted, named_components
+from guerdon.reward.conventions import STANDARD_NAMES, no_such_parameter
+from guerdon.reward.loop import run_coroutine
+from guerdon.reward.modules import is_file_module
+from guerdon.reward.returns import is_result_error
+from guerdon.reward.scorer import NOTHING, Explicit, FunctionScorer, Scorer
+from guerdon.reward.targets import name_of
+from guerdon.reward.version import digest
+from guerdon.types import EvaluateResult, Message, Provenance, Sample, as_messages, reason_of
+
+Mode = Literal["pointwise", "batch"]
+OnError = Literal["result", "raise"]
+_ERROR_LENGTH = 2000
+
+Isolated = Callable[["RewardFunction", Sample, Mapping[str, Any], float], EvaluateResult]
+_isolated: Isolated | None = None
+
+
+def set_isolation(run: Isolated) -> None:
+    """Say how a direct call of a reward that has a ``timeout`` is run so that the deadline holds.
+
+    The package sets this to the scoring layer's worker processes, which lie above this layer.
+    """
+    global _isolated
+    _isolated = run
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RewardOptions:
+    """What can be said of a reward besides its function."""
+
+    name: str | None = None
+    id: str | None = None
+    """The id under which a control plane knows the reward."""
+    mode: Mode | None = None
+    """``batch`` for a function that scores lists; told from the parameter names unless given."""
+    metadata_schema: type[BaseModel] | None = None
+    """Checked against the sample's metadata before every call."""
+    requirements: tuple[str, ...] = ()
+    """What must be installed where the reward is deployed, as pip requirement lines."""
+    timeout: float | None = None
+    """Seconds that one call may take; also a direct call, which then runs in a worker process."""
+    concurrency: int | None = None
+    """How many calls of an async reward may be in flight at once."""
+    on_error: OnError = "result"
+    """What a direct call does with an exception: a result with an ``error``, or raise it."""
+
+    def __post_init__(self) -> None:
+        if self.mode not in (None, "pointwise", "batch"):
+            raise BindingError(f'mode must be "pointwise" or "batch", not {self.mode!r}')
+        if self.on_error not in ("result", "raise"):
+            raise BindingError(f'on_error must be "result" or "raise", not {self.on_error!r}')
+        if self.timeout is not None and not (_is_number(self.timeout) and 0 < self.timeout < math.inf):
+            raise BindingError(f"timeout must be a positive number of seconds, not {self.timeout!r}")
+        if self.concurrency is not None and not (isinstance(self.concurrency, int) and self.concurrency > 0):
+            raise BindingError(f"concurrency must be a whole number of 1 or more, not {self.concurrency!r}")
+        schema = self.metadata_schema
+        if schema is not None and not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+            raise BindingError(f"metadata_schema must be a pydantic model class, not {schema!r}")
+        if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
+            raise BindingError(f"name must be a non-empty string, not {self.name!r}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+class RewardFunction:
+    """A reward, whatever is behind it: a function in any calling convention, a class, a composition.
+
+    Called like the function, it gives an EvaluateResult; an exception inside becomes a result whose
+    ``error`` says what happened. It has a ``name``, a ``version`` (a hash of what decides its verdicts),
+    and composes: ``0.7 * correct + 0.3 * brief``.
+
+    >>> def exact(response: str, answer: str) -> bool:
+    ...     return response == answer
+    >>> RewardFunction(exact)(response="4", answer="4").score
+    1.0
+
+    ``func_path`` takes ``file.py::name``, ``pkg.mod:name`` or ``pkg.mod.name``; further keyword arguments
+    are fixed arguments of the function. Raises BindingError where the function has no such parameter,
+    ResolutionError where the path leads nowhere.
+    """
+
+    def __init__(
+        self,
+        func: Any = None,
+        func_path: str | None = None,
+        *,
+        mode: str = "local",
+        name: str | None = None,
+        endpoint: str | None = None,
+        model_id: str | None = None,
+        options: RewardOptions | None = None,
+        **fixed_arguments: Any,
+    ) -> None:
+        if mode != "local":
+            raise BindingError(_unknown_mode(mode), mode=mode)
+        if endpoint is not None or model_id is not None:
+            raise BindingError('endpoint and model_id belong to remote modes; this reward is mode="local"')
+        if (func is None) == (func_path is None):
+            raise BindingError("give either func or func_path")
+        if func_path is not None:
+            from guerdon.reward.registry import import_target
+
+            func = import_target(func_path)
+        options = options or RewardOptions()
+        if isinstance(func, RewardFunction):
+            options = options if options != RewardOptions() else func.options
+            func, fixed_arguments = func._refixed(fixed_arguments)
+        batch = None if options.mode is None else options.mode == "batch"
+        scorer: Scorer = (
+            func
+            if isinstance(func, Scorer)
+            else FunctionScorer(func, fixed_arguments, batch=batch, metadata_schema=options.metadata_schema)
+        )
+        self._set(scorer, replace(options, name=name) if name is not None else options)
+
+    @classmethod
+    def of_scorer(cls, scorer: Scorer, options: RewardOptions) -> RewardFunction:
+        """A reward around a scorer; the seam for what is not a function, such as a composition."""
+        self = cls.__new__(cls)
+        self._set(scorer, options)
+        return self
+
+    def _set(self, scorer: Scorer, options: RewardOptions) -> None:
+        self._scorer = scorer
+        self.options = options
+        target = getattr(scorer, "target", None)
+        behind = name_of(target) if target is not None else str(getattr(scorer, "op", "reward"))
+        self.name: str = options.name or behind
+        self._version: str | None = None
+        self._provenance: Provenance | None = None
+        if target is not None:
+            functools.update_wrapper(self, target, updated=())
+        self.__name__ = self.name
+
+    def _refixed(self, more: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """What to build a reward from that has this one's function and more fixed arguments."""
+        if isinstance(self._scorer, FunctionScorer):
+            return self._scorer.target, {**self._scorer.parameters, **more}
+        if more:
+            raise BindingError(f"{self.name} is a composition and takes no parameters: {', '.join(more)}")
+        return self._scorer, {}
+
+    # What a reward is.
+
+    @property
+    def version(self) -> str:
+        """A short hash over source, parameters and components; the same in every process."""
+        if self._version is None:
+            schema = self.options.metadata_schema
+            fields = schema.model_json_schema() if schema is not None else None
+            self._version = digest([self._scorer.picture(), fields])
+        return self._version
+
+    @property
+    def provenance(self) -> Provenance:
+        """Name, version and parameters, as every result of this reward carries them."""
+        if self._provenance is None:
+            self._provenance = Provenance(self.name, self.version, self.parameters)
+        return self._provenance
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The fixed arguments, or the make-up of a composition."""
+        return self._scorer.parameters
+
+    @property
+    def func(self) -> Callable[..., Any] | None:
+        """The user's own function, class or instance; None for a composition."""
+        target: Callable[..., Any] | None = getattr(self._scorer, "target", None)
+        return target
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """The parts of a composition; empty for a plain reward."""
+        return self._scorer.components if isinstance(self._scorer, Composite) else ()
+
+    @property
+    def scorer(self) -> Scorer:
+        """What is behind this reward."""
+        return self._scorer
+
+    @property
+    def is_async(self) -> bool:
+        """Whether calling the reward gives an awaitable."""
+        return self._scorer.is_async
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether the function behind takes lists of samples."""
+        return self._scorer.is_batch
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds that one call may take, where the reward or its components say so."""
+        return self.options.timeout if self.options.timeout is not None else self._scorer.timeout
+
+    @property
+    def concurrency(self) -> int | None:
+        """How many calls of an async reward may be in flight at once, where the reward says so."""
+        return self.options.concurrency
+
+    def missing(self, samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
+        """A required parameter that none of the samples supplies, with the columns that there are."""
+        return self._scorer.missing(samples)
+
+    def named(self, name: str) -> RewardFunction:
+        """The same reward under another name, which is the name of its metric in a composition."""
+        return RewardFunction.of_scorer(self._scorer, replace(self.options, name=name))
+
+    # Scoring one sample or a batch: never raises but for what is no Exception.
+
+    def evaluate(self, sample: Sample, explicit: Explicit = NOTHING) -> EvaluateResult:
+        """The verdict on one sample, in this process and without a deadline; failures are results."""
+        if self.is_async:
+            return run_coroutine(self.aevaluate(sample, explicit))
+        if self.is_batch:
+            return self.evaluate_batch([sample], explicit)[0]
+        try:
+            result = self._scorer.score(sample, explicit)
+        except (Exception, SystemExit) as error:  # the edge: what a reward raises is its sample's failure
+            result = self._failure(error)
+        result.__dict__["provenance"] = self._provenance or self.provenance
+        return result
+
+    async def aevaluate(self, sample: Sample, explicit: Explicit = NOTHING) -> EvaluateResult:
+        """The async twin of ``evaluate``; a sync reward is called as it is."""
+        if not self.is_async:
+            return self.evaluate(sample, explicit)
+        if self.is_batch:
+            return (await self.aevaluate_batch([sample], explicit))[0]
+        try:
+            result = await self._scorer.ascore(sample, explicit)
+        except (Exception, SystemExit) as error:  # the edge, as above
+            result = self._failure(error)
+        result.__dict__["provenance"] = self._provenance or self.provenance
+        return result
+
+    def evaluate_batch(self, samples: Sequence[Sample], explicit: Explicit = NOTHING) -> list[EvaluateResult]:
+        """The verdicts on a batch, in order; where a batch call fails, each sample is scored alone."""
+        if not self.is_batch:
+            return [self.evaluate(sample, explicit) for sample in samples]
+        if self.is_async:
+            return run_coroutine(self.aevaluate_batch(samples, explicit))
+        try:
+            results = self._scorer.score_batch(samples, explicit)
+        except (Exception, SystemExit) as error:  # the edge, as above
+            if len(samples) > 1:
+                return [self.evaluate_batch([sample], explicit)[0] for sample in samples]
+            results = [self._failure(error)]
+        return self._stamped(results)
+
+    async def aevaluate_batch(
+        self, samples: Sequence[Sample], explicit: Explicit = NOTHING
+    ) -> list[EvaluateResult]:
+        """The async twin of ``evaluate_batch``."""
+        if not self.is_batch:
+            return [await self.aevaluate(sample, explicit) for sample in samples]
+        if not self.is_async:
+            return self.evaluate_batch(samples, explicit)
+        try:
+            results = await self._scorer.ascore_batch(samples, explicit)
+        except (Exception, SystemExit) as error:  # the edge, as above
+            if len(samples) > 1:
+                return [(await self.aevaluate_batch([sample], explicit))[0] for sample in samples]
+            results = [self._failure(error)]
+        return self._stamped(results)
+
+    def _stamped(self, results: list[EvaluateResult]) -> list[EvaluateResult]:
+        for result in results:
+            result.__dict__["provenance"] = self.provenance
+        return results
+
+    def _failure(self, error: BaseException) -> EvaluateResult:
+        if isinstance(error, ValidationError) and is_result_error(error):
+            text = f"{self.name} made an invalid result: {reason_of(error)}"
+            error = InvalidResultError(text, reward=self.name).with_traceback(error.__traceback__)
+        if isinstance(error, SystemExit):
+            error = ExecutionError(f"{self.name} tried to exit: SystemExit({error.code!r})", reward=self.name)
+        result = EvaluateResult.failure(error)
+        text = (result.error or "")[:_ERROR_LENGTH]
+        result.__dict__["error"] = text + self._where(error.__traceback__)
+        return result
+
+    def _where(self, traceback: TracebackType | None) -> str:
+        """The deepest line of the user's own file that the exception came through."""
+        code = getattr(getattr(self.func, "__call__", None), "__code__", None)
+        file = getattr(getattr(self.func, "__code__", code), "co_filename", None)
+        line = 0
+        while traceback is not None and file is not None:
+            if traceback.tb_frame.f_code.co_filename == file:
+                line = traceback.tb_lineno
+            traceback = traceback.tb_next
+        return f" ({file.replace(chr(92), '/').rpartition('/')[2]}, line {line})" if line and file else ""
+
+    # Calling it like the function.
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the reward as the function is called, by position or by name.
+
+        Gives an EvaluateResult; an awaitable of one where the reward is async; a list where it scores
+        batches and is called with lists. With a ``timeout`` the call runs in a worker process that is
+        killed when it overruns. Raises BindingError and InputError for arguments that do not fit.
+        """
+        explicit = self._named(args, kwargs)
+        if self.is_batch and _is_batch_call(explicit):
+            return self._call_batch(explicit)
+        sample, explicit = _sample_of(explicit)
+        if self.is_async:
+            return self._acall(sample, explicit)
+        if self.timeout is not None and _isolated is not None:
+            result = _isolated(self, sample, explicit, self.timeout)
+            result.__dict__["provenance"] = self.provenance
+        else:
+            result = self.evaluate(sample, explicit)
+        return self._delivered(result)
+
+    async def _acall(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+        if self.timeout is not None and _isolated is not None:
+            import asyncio
+
+            result = await asyncio.to_thread(_isolated, self, sample, explicit, self.timeout)
+            result.__dict__["provenance"] = self.provenance
+            return self._delivered(result)
+        return self._delivered(await self.aevaluate(sample, explicit))
+
+    def _delivered(self, result: EvaluateResult) -> EvaluateResult:
+        if result.failed and self.options.on_error == "raise":
+            result.unwrap()
+        return result
+
+    def _call_batch(self, explicit: dict[str, Any]) -> Any:
+        """The function called with the lists as they are given."""
+        scorer = self._scorer
+        if not isinstance(scorer, FunctionScorer):
+            raise BindingError(f"{self.name} is a composition: call it with one sample, or score many")
+        size = max((len(v) for v in explicit.values() if isinstance(v, list | tuple)), default=1)
+        samples = [Sample(messages=[]) for _ in range(size)]
+        explicit = {name: _coerced_batch(name, value) for name, value in explicit.items()}
+
+        async def run_async() -> list[EvaluateResult]:
+            try:
+                return self._stamped(await scorer.ascore_batch(samples, explicit))
+            except (Exception, SystemExit) as error:  # the edge, as above
+                return self._delivered_all([self._failure(error) for _ in samples])
+
+        if self.is_async:
+            return run_async()
+        try:
+            return self._stamped(scorer.score_batch(samples, explicit))
+        except BindingError:
+            raise
+        except (Exception, SystemExit) as error:  # the edge, as above
+            return self._delivered_all([self._failure(error) for _ in samples])
+
+    def _delivered_all(self, results: list[EvaluateResult]) -> list[EvaluateResult]:
+        return [self._delivered(result) for result in self._stamped(results)]
+
+    def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Positional arguments under their names; unknown names refused."""
+        signature = self._scorer.signature()
+        if signature is None:
+            names: Sequence[str] = ("messages", "original_messages")
+        else:
+            names = [p for p in signature.names if p not in self.parameters]
+        if len(args) > len(names):
+            raise BindingError(f"{self.name} takes {len(names)} positional arguments, not {len(args)}")
+        explicit = dict(zip(names, args, strict=False))
+        for name, value in kwargs.items():
+            if name in explicit:
+                raise BindingError(f"{self.name} got {name!r} twice")
+            explicit[name] = value
+        if signature is not None and not signature.takes_kwargs:
+            known = {*signature.names, *STANDARD_NAMES}
+            unknown = [name for name in explicit if name not in known]
+            if unknown and self.options.metadata_schema is None:
+                raise BindingError(no_such_parameter(signature, unknown[0]), parameter=unknown[0])
+        return explicit
+
+    def __get__(self, instance: Any, owner: type | None = None) -> RewardFunction:
+        """As a method, the reward is bound to its instance like any function."""
+        if instance is None or not isinstance(self._scorer, FunctionScorer):
+            return self
+        bound = functools.partial(self._scorer.target, instance)
+        functools.update_wrapper(bound, self._scorer.target)
+        return RewardFunction(bound, options=self.options)
+
+    # Arithmetic: sums are weighted compositions, products of rewards are products.
+
+    def __add__(self, other: RewardFunction | float) -> RewardFunction:
+        return _sum(self, other, 1.0)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: RewardFunction | float) -> RewardFunction:
+        return _sum(self, other, -1.0)
+
+    def __rsub__(self, other: float) -> RewardFunction:
+        return _sum(-self, other, 1.0)
+
+    def __neg__(self) -> RewardFunction:
+        return _scaled(self, -1.0)
+
+    def __mul__(self, other: RewardFunction | float) -> RewardFunction:
+        if isinstance(other, RewardFunction):
+            factors = [*_factors(self), *_factors(other)]
+            return composition(Product(named_components([(factor, None) for factor in factors])))
+        return _scaled(self, other) if _is_number(other) else NotImplemented
+
+    def __rmul__(self, other: float) -> RewardFunction:
+        return _scaled(self, other) if _is_number(other) else NotImplemented
+
+    def __truediv__(self, other: float) -> RewardFunction:
+        return _scaled(self, 1.0 / other) if _is_number(other) else NotImplemented
+
+    # Other forms of the same reward.
+
+    def get_trl_adapter(self) -> Callable[..., Any]:
+        """The reward in TRL's batched form: ``f(prompts=, completions=, **columns) -> list[float | None]``."""
+        return self.as_function("trl")
+
+    def as_function(self, convention: str, on_failure: str | float | None = None) -> Callable[..., Any]:
+        """The reward as a plain function in one of the field's conventions.
+
+        ``convention`` is ``trl``, ``tunix``, ``verl``, ``openrlhf``, ``response`` or ``reward-kit``;
+        ``on_failure`` is ``"raise"``, ``"skip"`` (None in place of a score) or a number, by default what
+        the convention's caller can bear. Raises BindingError for an unknown convention.
+        """
+        from guerdon.reward.outbound import as_function
+
+        return as_function(self, convention, on_failure)
+
+    def __repr__(self) -> str:
+        return f"<RewardFunction {self.name} {self.version}>"
+
+    def __eq__(self, other: object) -> bool:
+        """Rewards are equal that have the same name and the same version."""
+        if not isinstance(other, RewardFunction):
+            return NotImplemented
+        return self is other or (self.name, self.version) == (other.name, other.version)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.version))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By reference where the name leads back here: what the function's module holds (a loaded model, a
+        # lock) need not pickle then. By value otherwise, with the version, since source may not travel.
+        module, qualname = getattr(self, "__module__", None), getattr(self, "__qualname__", "")
+        if module and module != "__main__" and _lookup(module, qualname) is self:
+            return _lookup_or_raise, (module, qualname)
+        self.provenance  # noqa: B018  computed before it travels
+        return _restored, ({k: v for k, v in self.__dict__.items() if k != "__wrapped__"},)
+
+
+def _restored(state: dict[str, Any]) -> RewardFunction:
+    reward = RewardFunction.__new__(RewardFunction)
+    reward.__dict__.update(state)
+    return reward
+
+
+def _lookup(module: str, qualname: str) -> Any:
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _lookup_or_raise(module: str, qualname: str) -> Any:
+    importlib.import_module(module)
+    found = _lookup(module, qualname)
+    if found is None:
+        name = "the file" if is_file_module(module) else module
+        raise ResolutionError(f"{name} has no {qualname}")
+    return found
+
+
+def _unknown_mode(mode: str) -> str:
+    if mode in ("remote", "hosted", "fireworks_hosted"):
+        return f'mode="{mode}" is not in this version of guerdon, which scores locally; use mode="local"'
+    return f'mode must be "local", not {mode!r} (pointwise or batch is said to reward_function)'
+
+
+def _is_batch_call(explicit: Mapping[str, Any]) -> bool:
+    """Whether a call gives lists of samples rather than one sample."""
+    messages = explicit.get("messages")
+    if isinstance(messages, list | tuple) and messages:
+        return isinstance(messages[0], list | tuple)
+    return not {"response", "completion"} & set(explicit)
+
+
+def _coerced_batch(name: str, value: Any) -> Any:
+    if name in ("messages", "rollouts_messages", "original_messages") and isinstance(value, list | tuple):
+        return [as_messages(item, f"{name}[{i}]") for i, item in enumerate(value)]
+    return value
+
+
+def _sample_of(explicit: dict[str, Any]) -> tuple[Sample, dict[str, Any]]:
+    """The sample that a direct call describes, and its arguments with messages as Message objects."""
+    explicit = dict(explicit)
+    for name in ("messages", "original_messages"):
+        if explicit.get(name) is not None or (name == "messages" and name in explicit):
+            explicit[name] = as_messages(explicit[name], name)
+        elif name in explicit:
+            del explicit[name]
+    messages = explicit.get("messages")
+    if messages is None:
+        messages = _conversation(explicit)
+    elif "original_messages" not in explicit:
+        explicit["original_messages"] = messages[:-1]
+    given = explicit.get("metadata")
+    columns = {k: v for k, v in explicit.items() if k not in STANDARD_NAMES or k == "step"}
+    sample = Sample(
+        messages=messages,
+        original_messages=explicit.get("original_messages"),  # type: ignore[arg-type]
+        ground_truth=explicit.get("ground_truth"),
+        answer=explicit.get("answer"),
+        metadata={**(given if isinstance(given, Mapping) else {}), **columns},
+        id=explicit.get("id"),
+    )
+    if "answer" in explicit and "ground_truth" not in explicit:
+        sample.ground_truth = explicit["answer"]
+    return sample, explicit
+
+
+def _conversation(explicit: Mapping[str, Any]) -> list[Message]:
+    """A conversation made of ``prompt`` and ``response``, for a call that gives those."""
+    names = ("response", "completion", "solution_str")
+    response = next((explicit[n] for n in names if isinstance(explicit.get(n), str)), None)
+    if response is None:
+        return []
+    prompt = explicit.get("prompt")
+    before = [Message(role="user", content=prompt)] if isinstance(prompt, str) and prompt else []
+    return [*before, Message(role="assistant", content=response)]
+
+
+def composition(scorer: Composite, name: str | None = None) -> RewardFunction:
+    """A reward around a composite scorer."""
+    return RewardFunction.of_scorer(scorer, RewardOptions(name=name))
+
+
+def _terms(reward: RewardFunction, factor: float) -> tuple[list[tuple[Rated, float | None]], float]:
+    """A reward as the terms of a sum and a constant; sums that were given a name stay whole."""
+    scorer = reward.scorer
+    if isinstance(scorer, Weighted) and reward.options.name is None and scorer.on_failure == "fail":
+        return [(c.reward, (c.weight or 0.0) * factor) for c in scorer.components], scorer.bias * factor
+    return [(reward, factor)], 0.0
+
+
+def _factors(reward: RewardFunction) -> list[Rated]:
+    scorer = reward.scorer
+    if isinstance(scorer, Product) and reward.options.name is None and scorer.on_failure == "fail":
+        return [c.reward for c in scorer.components]
+    return [reward]
+
+
+def _sum(left: RewardFunction, right: RewardFunction | float, sign: float) -> RewardFunction:
+    terms, bias = _terms(left, 1.0)
+    if isinstance(right, RewardFunction):
+        more, constant = _terms(right, sign)
+        return composition(Weighted(named_components([*terms, *more]), bias=bias + constant))
+    if not _is_number(right):
+        raise TypeError(f"cannot add a {type(right).__name__} to a reward")
+    return composition(Weighted(named_components(terms), bias=bias + sign * right))
+
+
+def _scaled(reward: RewardFunction, factor: float) -> RewardFunction:
+    if not math.isfinite(factor):
+        raise BindingError(f"a weight must be finite, not {factor}")
+    terms, bias = _terms(reward, float(factor))
+    return composition(Weighted(named_components(terms), bias=bias))
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@overload
+def reward_function(func: Callable[..., Awaitable[Any]] | Callable[..., Any], /) -> RewardFunction: ...
+
+
+@overload
+def reward_function(
+    func: None = None,
+    /,
+    *,
+    name: str | None = None,
+    id: str | None = None,
+    mode: Mode | None = None,
+    metadata_schema: type[BaseModel] | None = None,
+    requirements: Sequence[str] | str = (),
+    timeout: float | None = None,
+    concurrency: int | None = None,
+    on_error: OnError = "result",
+) -> Callable[[Callable[..., Any]], RewardFunction]: ...
+
+
+def reward_function(func: Any = None, /, **options: Any) -> Any:
+    """Make a RewardFunction of a function, bare or with options (see RewardOptions).
+
+    >>> @reward_function
+    ... def brief(response: str) -> float:
+    ...     return 1.0 if len(response) < 100 else 0.0
+    >>> brief("Yes.").score
+    1.0
+    >>> @reward_function(name="says_please", timeout=2)
+    ... async def polite(messages) -> bool:
+    ...     return "please" in messages[-1].content
+    >>> polite.name, polite.is_async
+    ('says_please', True)
+
+    Raises BindingError for an option that does not exist or does not fit, and for a function whose
+    parameters cannot be told.
+    """
+    requirements = options.pop("requirements", None) or ()
+    if isinstance(requirements, str):
+        requirements = requirements.split("\n")
+    options["requirements"] = tuple(line.strip() for line in requirements if line.strip())
+    try:
+        made = RewardOptions(**options)
+    except TypeError:
+        known = ", ".join(RewardOptions.__dataclass_fields__)
+        unknown = ", ".join(sorted(set(options) - set(RewardOptions.__dataclass_fields__)))
+        raise BindingError(f"reward_function has no option {unknown}; there are {known}") from None
+    if func is None:
+        return lambda function: RewardFunction(function, options=made)
+    if not callable(func):
+        raise BindingError(f"reward_function decorates functions, not a {type(func).__name__}")
+    return RewardFunction(func, options=made)

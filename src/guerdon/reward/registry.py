@@ -1,0 +1,158 @@
+"""Names for rewards, and the one place where a string becomes a reward."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from guerdon.errors import BindingError, ResolutionError
+from guerdon.reward.function import RewardFunction
+from guerdon.reward.modules import load_file
+
+ENTRY_POINT_GROUP = "guerdon.rewards"
+FOLDER_FILE, FOLDER_FUNCTION = "main.py", "evaluate"
+
+_registered: dict[str, RewardFunction] = {}
+
+
+def register_reward_function(name: str, reward: Any) -> RewardFunction:
+    """Give a reward a name under which every part of Guerdon finds it in this process.
+
+    ``reward`` is anything that becomes a RewardFunction; a name that is taken is given anew, also that
+    of a reward of the catalogue. Raises BindingError for a name that could be mistaken for a path.
+
+    >>> register_reward_function("always", lambda response: 1.0).name
+    'always'
+    """
+    if not isinstance(name, str) or not name.strip() or any(c in name for c in ":/\\ \n"):
+        raise BindingError(f"{name!r} is no name for a reward: use letters, digits, - and _")
+    found = resolve(reward)
+    _registered[name] = found if found.name == name else found.named(name)
+    return _registered[name]
+
+
+def get_reward_function(name_or_path: Any, **parameters: Any) -> RewardFunction:
+    """The reward behind a name or a path, with parameters set.
+
+    Takes a registered name, ``pkg.mod:name``, ``pkg.mod.name``, ``file.py::name``, or a folder that holds
+    ``main.py`` with ``evaluate``; also a function, a class or a reward as it is. Raises ResolutionError
+    with close matches where nothing is found, BindingError where a parameter does not exist.
+    """
+    return resolve(name_or_path, **parameters)
+
+
+def resolve(spec: Any, **parameters: Any) -> RewardFunction:
+    """See get_reward_function."""
+    if isinstance(spec, str | os.PathLike):
+        found = _by_name(os.fspath(spec)) if isinstance(spec, str) else None
+        spec = found if found is not None else import_target(os.fspath(spec))
+    if isinstance(spec, RewardFunction) and not parameters:
+        return spec
+    name = spec.options.name if isinstance(spec, RewardFunction) else None
+    return RewardFunction(spec, name=name, **parameters)
+
+
+def registered_names() -> list[str]:
+    """Every name there is: registered in this process, and offered by installed packages."""
+    return sorted({*_registered, *_entry_points()})
+
+
+def _by_name(name: str) -> RewardFunction | None:
+    if name in _registered:
+        return _registered[name]
+    point = _entry_points().get(name)
+    if point is None:
+        return None
+    try:
+        target = point.load()
+    except (ImportError, AttributeError) as error:
+        raise ResolutionError(f"the reward {name!r} cannot be loaded from {point.value}: {error}") from error
+    reward = target if isinstance(target, RewardFunction) else RewardFunction(target)
+    return reward if reward.name == name else reward.named(name)
+
+
+def _entry_points() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+
+
+def import_target(path: str) -> Any:
+    """What a path leads to. Raises ResolutionError that says what was looked for and what is near."""
+    if not path.strip():
+        raise ResolutionError("the name of a reward is empty; see: guerdon rewards")
+    if "::" in path:
+        file, _, name = path.rpartition("::")
+        return _from_file(file, name)
+    if ":" in path:
+        module, _, name = path.partition(":")
+        return _attribute(_module(module, path), name, path)
+    if Path(path).is_dir():
+        return _from_folder(Path(path))
+    if path.endswith(".py"):
+        raise ResolutionError(f"{path} names a file but no function; write {path}::name", path=path)
+    if "." in path and all(part.isidentifier() for part in path.split(".")):
+        module, _, name = path.rpartition(".")
+        return _attribute(_module(module, path), name, path)
+    raise ResolutionError(_nothing_by_name(path), path=path)
+
+
+def _nothing_by_name(name: str) -> str:
+    names = registered_names()
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"registered are: {', '.join(names) or 'none'}"
+    return f"there is no reward {name!r}; {hint} A path is written file.py::name, pkg.mod:name or folder"
+
+
+def _from_file(file: str, name: str) -> Any:
+    path = Path(file)
+    if not path.is_file():
+        folder = path.parent if path.parent.is_dir() else Path()
+        near = difflib.get_close_matches(path.name, [p.name for p in folder.glob("*.py")], n=2, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise ResolutionError(f"there is no file {file}{hint}", path=file)
+    return _attribute(load_file(path), name, f"{file}::{name}")
+
+
+def _from_folder(folder: Path) -> Any:
+    if not (folder / FOLDER_FILE).is_file():
+        raise ResolutionError(f"the folder {folder} has no {FOLDER_FILE}", path=str(folder))
+    return _attribute(load_file(folder / FOLDER_FILE), FOLDER_FUNCTION, str(folder))
+
+
+def _module(name: str, path: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and name.split(".")[: len(error.name.split("."))] == error.name.split("."):
+            raise ResolutionError(
+                f"{path!r} leads nowhere: there is no module {error.name!r} here or on PYTHONPATH", path=path
+            ) from None
+        raise ResolutionError(f"importing {name} failed: {error}", path=path) from error
+    except (Exception, SystemExit) as error:
+        raise ResolutionError(
+            f"importing {name} raised {type(error).__name__}: {error}", path=path
+        ) from error
+
+
+def _attribute(module: ModuleType, name: str, path: str) -> Any:
+    target: Any = module
+    for part in name.split("."):
+        target = getattr(target, part, None)
+    if target is None:
+        there = [n for n, v in vars(module).items() if not n.startswith("_") and _is_own(v, module)]
+        close = difflib.get_close_matches(name, there, n=3, cutoff=0.5)
+        hint = (
+            f"did you mean {' or '.join(close)}?"
+            if close
+            else f"it has: {', '.join(there) or 'nothing to call'}"
+        )
+        raise ResolutionError(f"there is no {name!r} in {path}; {hint}", path=path)
+    return target
+
+
+def _is_own(value: Any, module: ModuleType) -> bool:
+    return callable(value) and getattr(value, "__module__", None) == module.__name__

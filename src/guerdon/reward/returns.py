@@ -1,0 +1,171 @@
+"""What a reward function may return, and how each form becomes an EvaluateResult."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from guerdon.errors import InvalidResultError
+from guerdon.types import EvaluateResult, MetricResult, finite, reason_of
+
+_FORMS = (
+    "return a number, a bool, (score, {metric: score}), a dict with a score, an EvaluateResult, "
+    "or None where the reward does not apply"
+)
+_RESULT_MODELS = {"EvaluateResult", "MetricResult", "StepOutput"}
+
+
+def to_result(value: Any, name: str) -> EvaluateResult:
+    """The result for what the function ``name`` returned.
+
+    Accepted: EvaluateResult; a number or bool; ``(score, {metric: score})``; a dict with ``score`` (or
+    ``reward``), whose other numbers become metrics; an object with a ``reward`` and a ``metadata``, as
+    Adaptive's Response; None for "does not apply". Raises InvalidResultError, naming the function, for
+    NaN, infinity and everything else.
+
+    >>> to_result((0.5, {"overlap": 0.25}), "f").metrics["overlap"].score
+    0.25
+    """
+    try:
+        return _convert(value)
+    except ValidationError as error:
+        raise InvalidResultError(
+            f"{name} returned an invalid result: {reason_of(error)}", reward=name
+        ) from None
+    except ValueError as error:
+        raise InvalidResultError(f"{name} returned an invalid result: {error}", reward=name) from None
+
+
+def _convert(value: Any) -> EvaluateResult:
+    if isinstance(value, EvaluateResult):
+        return _checked(value)
+    if value is None:
+        return EvaluateResult(reason="does not apply")
+    if isinstance(value, Mapping):
+        return _from_mapping(value)
+    if isinstance(value, tuple):
+        return _from_pair(value)
+    if isinstance(value, BaseModel):
+        return _from_model(value)
+    if isinstance(value, str | bytes) or not hasattr(value, "__float__"):
+        raise ValueError(f"a {type(value).__name__} is no score; {_FORMS}")
+    return EvaluateResult(finite(value))
+
+
+def _checked(result: EvaluateResult) -> EvaluateResult:
+    # The user may have put anything into the metrics of a result that was valid when it was made.
+    for name, metric in result.metrics.items():
+        if not isinstance(metric, MetricResult):
+            result.metrics[name] = _metric(name, metric)
+    return result
+
+
+def _from_pair(value: tuple[Any, ...]) -> EvaluateResult:
+    if len(value) != 2 or not isinstance(value[1], Mapping):
+        raise ValueError(f"a tuple of {len(value)} is no result; {_FORMS}")
+    return EvaluateResult(finite(value[0]), metrics=_metrics(value[1]))
+
+
+def _from_mapping(value: Mapping[Any, Any]) -> EvaluateResult:
+    if value.get("error") is not None:
+        return EvaluateResult(
+            error=str(value["error"]), error_kind=str(value.get("error_kind") or "exception")
+        )
+    key = "score" if "score" in value else "reward"
+    if key not in value:
+        raise ValueError(
+            f"the dict has no score (its keys: {', '.join(map(str, value)) or 'none'}); {_FORMS}"
+        )
+    metrics = _metrics(value.get("metrics") or {})
+    known = {key, "reason", "metrics", "step_outputs", "error", "error_kind", "is_score_valid", "provenance"}
+    for name, item in value.items():
+        if name not in known and name not in metrics and hasattr(item, "__float__"):
+            metrics[str(name)] = MetricResult(finite(item, str(name)))
+    reason = value.get("reason")
+    return EvaluateResult(
+        None if value[key] is None else finite(value[key]),
+        None if reason is None else str(reason),
+        metrics,
+        step_outputs=value.get("step_outputs"),
+        is_score_valid=value.get("is_score_valid", True),
+    )
+
+
+def _from_model(value: BaseModel) -> EvaluateResult:
+    """Results of other packages: Adaptive's Response and reward-kit's EvaluateResult, by their fields."""
+    fields = type(value).model_fields
+    if "reward" in fields:
+        extra = getattr(value, "metadata", None) or {}
+        words = "; ".join(f"{k}: {v}" for k, v in extra.items() if isinstance(v, str))
+        metrics = {str(k): finite(v, str(k)) for k, v in extra.items() if hasattr(v, "__float__")}
+        return EvaluateResult(finite(vars(value)["reward"]), words or None, _metrics(metrics))
+    if "score" in fields:
+        return _from_mapping(value.model_dump())
+    raise ValueError(f"a {type(value).__name__} is no result; {_FORMS}")
+
+
+def _metrics(values: Mapping[Any, Any]) -> dict[str, MetricResult]:
+    if not isinstance(values, Mapping):
+        raise ValueError(f"metrics must be a dict, not a {type(values).__name__}")
+    return {str(name): _metric(str(name), value) for name, value in values.items() if value is not None}
+
+
+def _metric(name: str, value: Any) -> MetricResult:
+    if isinstance(value, MetricResult):
+        return value
+    if isinstance(value, BaseModel):
+        value = value.model_dump()
+    if isinstance(value, Mapping):
+        if "score" not in value:
+            raise ValueError(f"the metric {name!r} has no score")
+        return MetricResult(
+            finite(value["score"], f"the metric {name!r}"),
+            value.get("success"),
+            value.get("reason"),
+            weight=value.get("weight"),
+        )
+    return MetricResult(finite(value, f"the metric {name!r}"))
+
+
+def to_results(value: Any, name: str, count: int) -> list[EvaluateResult]:
+    """The results of a batch function for ``count`` samples.
+
+    Accepted: a list (tuple, array, tensor) of what ``to_result`` accepts; OpenRLHF's dict of lists
+    ``{"rewards": […], "scores": […], "extra_logs": {metric: […]}}``; for one sample, its bare result.
+    Raises InvalidResultError where the number of results differs.
+    """
+    logs: Mapping[str, Any] = {}
+    if isinstance(value, Mapping) and ("rewards" in value or "scores" in value):
+        logs = value.get("extra_logs") or {}
+        value = value["rewards"] if "rewards" in value else value["scores"]
+    if not isinstance(value, str | bytes | Mapping) and hasattr(value, "tolist"):
+        value = value.tolist()
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        if count != 1:
+            raise InvalidResultError(
+                f"{name} scores batches and must return a list of {count} results, not a {type(value).__name__}",
+                reward=name,
+            )
+        value = [value]
+    if len(value) != count:
+        raise InvalidResultError(f"{name} returned {len(value)} results for {count} samples", reward=name)
+    results = [to_result(item, name) for item in value]
+    for key, column in logs.items():
+        for result, item in zip(results, _column(column, count), strict=False):
+            result.metrics.setdefault(str(key), _metric(str(key), item))
+    return results
+
+
+def _column(value: Any, count: int) -> Sequence[Any]:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return value if len(value) == count else []
+    return [value] * count
+
+
+def is_result_error(error: BaseException) -> bool:
+    """Whether a pydantic error says that one of *our* results was built from invalid values."""
+    return isinstance(error, ValidationError) and error.title in _RESULT_MODELS

@@ -1,0 +1,179 @@
+"""What a RewardFunction asks of whatever is behind it, and the scorer for a function in this process."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from guerdon.errors import InputError
+from guerdon.reward.conventions import BatchPlan, Parameter, Plan, Signature, signature_of, wants_dicts
+from guerdon.reward.loop import run_coroutine
+from guerdon.reward.returns import to_result, to_results
+from guerdon.reward.targets import callable_behind, is_async_callable, name_of
+from guerdon.reward.version import fingerprint
+from guerdon.types import EvaluateResult, Sample, reason_of
+
+Explicit = Mapping[str, Any]
+"""Arguments that a caller gave by name; they win over what the sample offers."""
+
+NOTHING: Explicit = {}
+
+
+class Scorer(ABC):
+    """What is behind a reward: it scores samples, and raises where it cannot.
+
+    Turning what is raised into a failed result is the RewardFunction's business alone.
+    """
+
+    is_async = False
+    is_batch = False
+    timeout: float | None = None
+    """The deadline in seconds that the parts ask for, where they do."""
+
+    @abstractmethod
+    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+        """The verdict on one sample; not called where ``is_async``."""
+
+    @abstractmethod
+    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+        """The verdict on one sample; only called where ``is_async``."""
+
+    @abstractmethod
+    def picture(self) -> Any:
+        """A JSON-able picture of everything that decides the verdicts, for the version."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The reward's parameters as they stand, by name."""
+        return {}
+
+    def score_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
+        """The verdicts on a batch; only called where ``is_batch`` and not ``is_async``."""
+        raise TypeError(f"{type(self).__name__} does not score batches")
+
+    async def ascore_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
+        """The verdicts on a batch; only called where ``is_batch`` and ``is_async``."""
+        raise TypeError(f"{type(self).__name__} does not score batches")
+
+    def missing(self, samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
+        """A required parameter that none of the samples supplies, with the columns that there are."""
+        return None
+
+    def signature(self) -> Signature | None:
+        """The signature of the function behind, where there is one."""
+        return None
+
+
+class FunctionScorer(Scorer):
+    """A function of the user's, a class or an instance, called in this process."""
+
+    def __init__(
+        self,
+        target: Any,
+        fixed: Mapping[str, Any],
+        *,
+        batch: bool | None = None,
+        metadata_schema: type[BaseModel] | None = None,
+    ) -> None:
+        self.target = target
+        self._parameters = dict(fixed)
+        self._function, left = callable_behind(target, fixed)
+        self.name = name_of(target)
+        self._signature = signature_of(self._function, self.name)
+        self._schema = metadata_schema
+        self.is_async = is_async_callable(self._function)
+        self.is_batch = self._signature.is_batched if batch is None else batch
+        self._plan = None if self.is_batch else Plan(self._signature, left)
+        self._batch_plan = BatchPlan(self._function, self._signature, left) if self.is_batch else None
+        self._gives_model = metadata_schema is not None and not wants_dicts(
+            next((p.annotation for p in self._signature.parameters if p.name == "metadata"), "")
+        )
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return self._parameters
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What is called in the end."""
+        return self._function
+
+    def signature(self) -> Signature:
+        return self._signature
+
+    def open_parameters(self) -> list[Parameter]:
+        """The parameters that are not fixed."""
+        return [p for p in self._signature.parameters if p.name not in self._parameters]
+
+    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+        value = self._call(sample, explicit)
+        if inspect.isawaitable(value):
+            value = run_coroutine(_await(value))
+        return to_result(value, self.name)
+
+    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+        return to_result(await self._call(sample, explicit), self.name)
+
+    def _call(self, sample: Sample, explicit: Explicit) -> Any:
+        assert self._plan is not None
+        if self._schema is not None:
+            sample, explicit = self._validated(sample, explicit)
+        positional, named = self._plan.arguments(sample, explicit)
+        return self._function(*positional, **named)
+
+    def score_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
+        return to_results(self._call_batch(samples, explicit), self.name, len(samples))
+
+    async def ascore_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
+        return to_results(await self._call_batch(samples, explicit), self.name, len(samples))
+
+    def _call_batch(self, samples: Sequence[Sample], explicit: Explicit) -> Any:
+        assert self._batch_plan is not None
+        if self._schema is not None:
+            samples = [self._validated(sample, {})[0] for sample in samples]
+        positional, named = self._batch_plan.arguments(samples, explicit)
+        return self._function(*positional, **named)
+
+    def _validated(self, sample: Sample, explicit: Explicit) -> tuple[Sample, Explicit]:
+        """The sample with its metadata checked against the schema; the schema's defaults filled in."""
+        assert self._schema is not None
+        given = dict(sample.metadata)
+        for name in ("ground_truth", "answer"):
+            if name in self._schema.model_fields and getattr(sample, name) is not None:
+                given.setdefault(name, getattr(sample, name))
+        try:
+            model = self._schema.model_validate(given)
+        except ValidationError as error:
+            raise InputError(f"metadata.{reason_of(error)}", reward=self.name) from None
+        values = {name: getattr(model, name) for name in type(model).model_fields}
+        checked = Sample(
+            messages=sample.messages,
+            original_messages=sample.original_messages,
+            ground_truth=sample.ground_truth,
+            answer=sample.answer,
+            metadata={**sample.metadata, **values},
+            id=sample.id,
+        )
+        if self._gives_model and not self.is_batch:
+            explicit = {**explicit, "metadata": model}
+        return checked, explicit
+
+    def picture(self) -> Any:
+        home = self.target if isinstance(self.target, type) else None
+        picture = fingerprint(self.target if home is None else self._function, home)
+        return ["function", picture, fingerprint(self._parameters, home), self.is_batch]
+
+    def missing(self, samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
+        if self._schema is not None:  # the schema has its own say, and its defaults count
+            return None
+        plan = self._plan or self._batch_plan
+        assert plan is not None
+        return plan.missing(samples)
+
+
+async def _await(value: Any) -> Any:
+    return await value

@@ -1,0 +1,84 @@
+"""What may stand behind a reward besides a plain function: classes, instances, reward servers."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from guerdon.errors import BindingError
+from guerdon.types import Message
+
+
+@runtime_checkable
+class ServerLike(Protocol):
+    """What is used of a RewardServer: its ``score`` and a request built for it."""
+
+    def make_request(self, messages: list[Message], metadata: Mapping[str, Any]) -> Any: ...
+
+    async def score(self, request: Any) -> Any: ...
+
+
+class ServerScore:
+    """A reward server as a pointwise function: the conversation becomes its turns.
+
+    Raises InputError where the metadata does not fit the server's metadata class.
+    """
+
+    def __init__(self, server: ServerLike) -> None:
+        self.server = server
+
+    async def __call__(self, messages: list[Message], metadata: dict[str, Any]) -> Any:
+        return await self.server.score(self.server.make_request(messages, metadata))
+
+
+def callable_behind(target: Any, fixed: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The function to call for a target, and the fixed arguments that are left for it.
+
+    A class is instantiated with those fixed arguments that its constructor names; a RewardServer
+    subclass is built without being started. Raises BindingError for what cannot be called.
+    """
+    left = dict(fixed)
+    if isinstance(target, type):
+        target = _instance(target, left)
+    if isinstance(target, ServerLike) and not inspect.isroutine(target):
+        return ServerScore(target), left
+    if not callable(target):
+        raise BindingError(f"a {type(target).__name__} is no reward: give a function, a class or a reward")
+    if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
+        raise BindingError(
+            f"{name_of(target)} is a generator function: return the score instead of yielding it"
+        )
+    return target, left
+
+
+def _instance(cls: type, left: dict[str, Any]) -> Any:
+    build = getattr(cls, "detached", cls)
+    if build is cls and not hasattr(cls, "__call__"):
+        raise BindingError(f"instances of {cls.__name__} cannot be called: give it a __call__ method")
+    if issubclass(cls, int | float | str | bytes | dict | list | tuple | set):
+        raise BindingError(f"{cls.__name__} is a type, not a reward")
+    names = inspect.signature(cls.__init__).parameters
+    mine = {name: left.pop(name) for name in list(left) if name in names}
+    try:
+        return build(**mine)
+    except TypeError as error:
+        raise BindingError(f"cannot make a {cls.__name__}: {error}") from error
+
+
+def name_of(target: Any) -> str:
+    """The name by which a target is known: a function's, a class's, ``lambda`` for a lambda."""
+    if isinstance(target, functools.partial):
+        return name_of(target.func)
+    name = getattr(target, "__name__", None) or type(target).__name__
+    return "lambda" if name == "<lambda>" else str(name)
+
+
+def is_async_callable(target: Any) -> bool:
+    """Whether calling the target gives an awaitable."""
+    if isinstance(target, functools.partial):
+        return is_async_callable(target.func)
+    return inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(
+        getattr(target, "__call__", None)
+    )

@@ -1,0 +1,292 @@
+"""The version of a reward: a short hash of what decides its verdicts.
+
+Hashed are the source text of the function (without its decorators), of the functions, classes and
+constants that it refers to in its own package or folder, the values that it closed over, its defaults,
+and its parameters. Text, not bytecode, and no addresses, paths or hash seeds: the same reward has the
+same version in every process, on every machine and under every Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import enum
+import functools
+import hashlib
+import inspect
+import json
+import linecache
+import re
+import sys
+import types
+from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import Path, PurePath
+from typing import Any
+
+from pydantic import BaseModel
+
+from guerdon.reward.modules import is_file_module
+
+_LENGTH = 12
+_SIMPLE = (str, int, float, bool, bytes, type(None))
+_CONSTANTS = (*_SIMPLE, tuple, list, dict, set, frozenset, re.Pattern)
+# The machinery around a reward does not decide its verdicts; only the catalogue's own modules do.
+_OWN_PACKAGE = "guerdon"
+_OWN_REWARDS = "guerdon.rewards"
+
+
+def digest(value: Any) -> str:
+    """A short hash of a JSON-able value.
+
+    >>> digest({"a": 1}) == digest({"a": 1}) != digest({"a": 2})
+    True
+    """
+    text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
+
+
+def fingerprint(value: Any, home: Any = None) -> Any:
+    """A JSON-able picture of a value that is the same in every process.
+
+    ``home`` is the function or class whose package and folder count as the reward's own; by default the
+    first function or class that is met.
+    """
+    walk = _Walk()
+    if home is not None:
+        walk.settle(home)
+    return walk.value(value)
+
+
+class _Walk:
+    """One walk over everything that a value refers to; each function and class is pictured once."""
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+        self.home: str | None = None
+        self.folder: Path | None = None
+
+    def settle(self, owner: Any) -> None:
+        """Take the first function or class that is met as the place where the reward lives."""
+        if self.home is None:
+            self.home = getattr(owner, "__module__", None) or ""
+            code = getattr(inspect.unwrap(owner), "__code__", None)
+            file = code.co_filename if code else getattr(sys.modules.get(self.home), "__file__", None)
+            folder = Path(file).parent if file else None
+            installed = folder is not None and {"site-packages", "dist-packages"} & set(folder.parts)
+            self.folder = None if installed else folder
+
+    def value(self, value: Any, depth: int = 0) -> Any:
+        if isinstance(value, bool | str | type(None)):
+            return value
+        if isinstance(value, int | float | complex | bytes):
+            return [type(value).__name__, repr(value)]
+        if depth > 20:
+            return ["deep", type(value).__name__]
+        for picture in (self._container, self._code_object, self._instance):
+            if (found := picture(value, depth)) is not None:
+                return found
+        return ["object", _type_name(value)]
+
+    def _container(self, value: Any, depth: int) -> Any:
+        if isinstance(value, Mapping):
+            items = [[self.value(k, depth + 1), self.value(v, depth + 1)] for k, v in value.items()]
+            return ["map", sorted(items, key=json.dumps)]
+        if isinstance(value, Set):
+            return ["set", sorted((self.value(v, depth + 1) for v in value), key=json.dumps)]
+        if isinstance(value, Sequence) and not isinstance(value, memoryview):
+            return ["list", [self.value(v, depth + 1) for v in value]]
+        if isinstance(value, enum.Enum):
+            return ["enum", _type_name(value), value.name]
+        if isinstance(value, re.Pattern):
+            return ["pattern", self.value(value.pattern), value.flags]
+        if isinstance(value, PurePath):
+            return ["path", value.as_posix()]
+        return None
+
+    def _code_object(self, value: Any, depth: int) -> Any:
+        if _is_reward(value):
+            return ["reward", value.version]
+        if isinstance(value, functools.partial):
+            return ["partial", self.value([value.func, value.args, value.keywords], depth + 1)]
+        if isinstance(value, types.MethodType):
+            return ["method", self.value([value.__func__, value.__self__], depth + 1)]
+        if isinstance(value, types.ModuleType):
+            return ["module", value.__name__]
+        if inspect.isbuiltin(value):
+            return ["builtin", value.__qualname__]
+        if isinstance(value, types.FunctionType):
+            return self.function(value, depth)
+        if isinstance(value, type):
+            return self.klass(value, depth)
+        return None
+
+    def _instance(self, value: Any, depth: int) -> Any:
+        if isinstance(value, BaseModel):
+            return ["model", _type_name(value), self.value(value.model_dump(), depth + 1)]
+        if dataclasses.is_dataclass(value):
+            return ["data", self.value(type(value)), self.value(_public(vars(value)), depth + 1)]
+        if hasattr(value, "__dict__") and (callable(value) or self._is_followed(type(value))):
+            return ["instance", self.klass(type(value), depth), self.value(_public(vars(value)), depth + 1)]
+        return None
+
+    def function(self, function: types.FunctionType, depth: int) -> Any:
+        if id(function) in self.seen:
+            return ["seen", function.__name__]
+        self.seen.add(id(function))
+        self.settle(function)
+        cells = {
+            name: self._cell(cell, depth)
+            for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        }
+        return [
+            "function",
+            source_of(function),
+            self.value([function.__defaults__, function.__kwdefaults__], depth + 1),
+            cells,
+            self._references(function.__code__, function.__globals__, depth),
+        ]
+
+    def _cell(self, cell: types.CellType, depth: int) -> Any:
+        try:
+            return self.value(cell.cell_contents, depth + 1)
+        except ValueError:  # not filled in yet
+            return ["empty"]
+
+    def klass(self, cls: type, depth: int) -> Any:
+        self.settle(cls)
+        if id(cls) in self.seen or not self._is_followed(cls):
+            return ["class", _type_name_of(cls)]
+        self.seen.add(id(cls))
+        parts: dict[str, Any] = {}
+        for name, member in sorted(vars(cls).items()):
+            inner = getattr(member, "__func__", getattr(member, "fget", member))
+            if isinstance(inner, types.FunctionType):
+                parts[name] = self.function(inner, depth + 1)
+            elif not name.startswith("__") and isinstance(member, (*_SIMPLE, tuple, list, dict, re.Pattern)):
+                parts[name] = self.value(member, depth + 1)
+        bases = [self.klass(base, depth + 1) for base in cls.__bases__ if base is not object]
+        return ["class", cls.__qualname__, parts, bases]
+
+    def _references(self, code: types.CodeType, names: dict[str, Any], depth: int) -> dict[str, Any]:
+        """The global functions, classes and constants that the code names, pictured."""
+        found: dict[str, Any] = {}
+        for name in sorted(set(_global_names(code))):
+            if name not in names:
+                continue
+            target = names[name]
+            if isinstance(target, types.ModuleType):
+                found.update(self._module_members(code, target, depth))
+            elif isinstance(target, _CONSTANTS) or self._is_followed(target):
+                found[name] = self.value(target, depth + 1)
+        return found
+
+    def _module_members(self, code: types.CodeType, module: types.ModuleType, depth: int) -> dict[str, Any]:
+        if not self._is_near(module.__name__, getattr(module, "__file__", None)):
+            return {}
+        members = {n: vars(module)[n] for n in _global_names(code) if n in vars(module)}
+        return {
+            f"{module.__name__.rpartition('.')[2]}.{name}": self.value(member, depth + 1)
+            for name, member in sorted(members.items())
+            if not isinstance(member, types.ModuleType)
+        }
+
+    def _is_followed(self, target: Any) -> bool:
+        """Whether a function or class counts as part of the reward."""
+        if isinstance(target, type):
+            module = sys.modules.get(target.__module__)
+            return self._is_near(target.__module__, getattr(module, "__file__", None))
+        if isinstance(target, functools.partial):
+            return True
+        function = inspect.unwrap(target) if callable(target) else target
+        if isinstance(function, types.FunctionType):
+            return self._is_near(function.__module__ or "", function.__code__.co_filename)
+        return _is_reward(target)
+
+    def _is_near(self, module: str, file: str | None) -> bool:
+        """Whether a module is of the reward's package, or lies in the folder of its file."""
+        home = self.home or ""
+        package = module.partition(".")[0]
+        if module == home:
+            return module != "builtins"
+        if package == _OWN_PACKAGE:
+            return module.startswith(_OWN_REWARDS) and home.startswith(_OWN_REWARDS)
+        if package == home.partition(".")[0]:
+            return True
+        if file is None or self.folder is None or package in sys.stdlib_module_names:
+            return False
+        return self.folder in Path(file).parents
+
+
+def _is_reward(value: Any) -> bool:
+    return isinstance(getattr(value, "version", None), str) and callable(getattr(value, "evaluate", None))
+
+
+def _public(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if not name.startswith("_")}
+
+
+def _type_name(value: Any) -> str:
+    return _type_name_of(type(value))
+
+
+def _type_name_of(cls: type) -> str:
+    module = "" if cls.__module__ == "__main__" or is_file_module(cls.__module__) else f"{cls.__module__}."
+    return f"{module}{cls.__qualname__}"
+
+
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _global_names(constant)
+
+
+def source_of(function: types.FunctionType) -> str:
+    """The function's source text: dedented, without decorators, with plain line ends.
+
+    For code without source, such as a function made by ``exec``, its constants and names stand in.
+    """
+    lines = linecache.getlines(function.__code__.co_filename, function.__globals__)
+    node = _node_of(function, "".join(lines)) if lines else None
+    if node is None:
+        return _without_source(function.__code__)
+    if isinstance(node, ast.Lambda):
+        return ast.get_source_segment("".join(lines), node) or _without_source(function.__code__)
+    end = node.end_lineno or node.lineno
+    return inspect.cleandoc("\n" + "\n".join(line.rstrip() for line in lines[node.lineno - 1 : end]))
+
+
+_FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+def _node_of(function: types.FunctionType, source: str) -> _FunctionNode | None:
+    code = function.__code__
+    candidates = [n for n in _function_nodes(source) if _first_line(n) == code.co_firstlineno]
+    if function.__name__ != "<lambda>":
+        return next((n for n in candidates if getattr(n, "name", None) == code.co_name), None)
+    lambdas = [n for n in candidates if isinstance(n, ast.Lambda)]
+    columns = [p[2] for p in code.co_positions() if p[0] is not None and p[2] is not None]
+    inside = [n for n in lambdas if columns and n.col_offset <= max(columns) <= (n.end_col_offset or 0)]
+    found = inside or lambdas
+    return found[-1] if found else None
+
+
+@functools.lru_cache(maxsize=64)
+def _function_nodes(source: str) -> tuple[_FunctionNode, ...]:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+    return tuple(
+        n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    )
+
+
+def _first_line(node: _FunctionNode) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(d.lineno for d in decorators)])
+
+
+def _without_source(code: types.CodeType) -> str:
+    constants = [_without_source(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
+    return json.dumps([code.co_name, code.co_varnames, code.co_names, constants, code.co_code.hex()])

@@ -1,0 +1,74 @@
+"""The bodies of Adaptive's reward servers (adaptive-sdk 0.14.2): requests, responses, server info."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from guerdon.types import finite
+
+MetadataT = TypeVar("MetadataT", bound=BaseModel)
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(populate_by_name=True, protected_namespaces=())
+
+
+class Turn(_Body):
+    """One message of the conversation."""
+
+    role: str
+    content: str
+
+
+class EmptyMetadata(_Body):
+    """The metadata class of a reward that needs none."""
+
+
+class Request(_Body):
+    """What a client sends: the conversation, whose last turn is the completion, and its metadata."""
+
+    turns: list[Turn]
+    metadata: dict[str, Any] | None = None
+    id: int | None = None
+
+
+class ValidatedRequest(_Body, Generic[MetadataT]):
+    """A request whose metadata has been checked against the server's metadata class."""
+
+    turns: list[Turn]
+    metadata: MetadataT
+
+
+class Response(_Body):
+    """What a reward server answers; ``reward`` is any finite number."""
+
+    reward: float
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    id: int | None = None
+
+    @field_validator("reward", mode="before")
+    @classmethod
+    def _finite(cls, value: Any) -> float:
+        return finite(value, "reward")
+
+
+class BatchedRequest(_Body):
+    """Several requests in one body."""
+
+    requests: list[Request]
+
+
+class BatchedResponse(_Body):
+    """The responses to a BatchedRequest, in its order."""
+
+    responses: list[Response]
+
+
+class ServerInfo(_Body):
+    """What a reward server says of itself."""
+
+    version: str
+    name: str
+    description: str
