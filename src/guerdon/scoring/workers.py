@@ -1,0 +1,284 @@
+"""Worker processes as the engine sees them: started once, fed with units, killed when they overrun.
+
+A worker is a fresh interpreter, not a fork: forking a trainer that holds gigabytes costs tens of
+milliseconds and is unsafe beside threads, and a fresh interpreter needs no ``__main__`` guard. Workers
+that ended a run in good health are kept for the next run of the same reward.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import json
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import cloudpickle
+
+from guerdon.errors import BindingError
+from guerdon.reward.function import RewardFunction
+from guerdon.reward.modules import loaded_files
+from guerdon.scoring.wire import Frames, Slot, frame
+
+_BOOT = (
+    "import sys, json; sys.path[:] = json.loads(sys.argv[4]); "
+    "from guerdon.scoring.worker import main; main(*map(int, sys.argv[1:4]))"
+)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a worker is started with: the reward, pickled, and the limits that hold for the process."""
+
+    reward: bytes
+    max_memory: int | None
+    key: str
+    """Workers of the same key are alike."""
+
+    @classmethod
+    def of(cls, reward: RewardFunction, max_memory: int | None) -> Load:
+        """Raises BindingError where the reward cannot be pickled."""
+        try:
+            body = cloudpickle.dumps(reward, protocol=5)
+        except Exception as error:  # whatever the user's objects raise when they are pickled
+            raise BindingError(
+                f"{reward.name} cannot travel to a worker process ({error}); "
+                "make what cannot be pickled inside the function, or score in this process with workers=0",
+                reward=reward.name,
+            ) from error
+        surroundings = json.dumps(
+            [max_memory, sorted(loaded_files()), sys.path, os.getcwd(), sorted(os.environ.items())]
+        )
+        digest = hashlib.sha256(body + surroundings.encode("utf-8", "surrogateescape"))
+        return cls(body, max_memory, digest.hexdigest() + reward.version)
+
+
+class Worker:
+    """One worker process and the socket to it."""
+
+    def __init__(self, load: Load) -> None:
+        self.key = load.key
+        self.ready = False
+        self.baseline = 0
+        """Bytes of memory it had once the reward was loaded."""
+        ours, theirs = socket.socketpair()
+        slot_file = Slot.file()
+        try:
+            self._process = _spawner.call(lambda: _start(theirs.fileno(), slot_file.fileno()))
+            self._slot = Slot(slot_file.fileno())
+        finally:
+            theirs.close()
+            slot_file.close()
+        ours.setblocking(False)
+        self._socket = ours
+        self._frames = Frames()
+        self._out = bytearray()
+        self.send({"files": loaded_files(), "reward": load.reward, "max_memory": load.max_memory})
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    @property
+    def wants_to_write(self) -> bool:
+        """Whether a part of what was sent is still to go out."""
+        return bool(self._out)
+
+    def send(self, message: Any) -> None:
+        """Queue a message; it goes out as the worker reads, so that neither end waits for the other."""
+        self._out += frame(message)
+        self.flush()
+
+    def flush(self) -> None:
+        """Write as much as the socket takes now."""
+        with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
+            while self._out:
+                sent = self._socket.send(memoryview(self._out)[: 1 << 18])
+                del self._out[:sent]
+
+    def receive(self) -> list[Any] | None:
+        """The messages that have come; None once the worker is gone and all has been read."""
+        messages: list[Any] = []
+        while True:
+            try:
+                data = self._socket.recv(1 << 18)
+            except BlockingIOError:
+                return messages
+            except ConnectionResetError:
+                data = b""
+            if not data:
+                return messages or None
+            messages.extend(self._frames.feed(data))
+
+    def running(self) -> tuple[int, float]:
+        """The first index of the unit that runs, or IDLE, and since when (time.monotonic)."""
+        return self._slot.running()
+
+    def last_beat(self) -> float:
+        """When an async worker's event loop last turned (time.monotonic)."""
+        return self._slot.last_beat()
+
+    def resident_bytes(self) -> int | None:
+        """The worker's resident memory; None where the system does not tell."""
+        try:
+            with open(f"/proc/{self.pid}/statm", "rb") as statm:
+                return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+        except (OSError, IndexError, ValueError):
+            return None
+
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """End the worker and whatever it started, at once."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        """End the worker and give back what it held."""
+        self.kill()
+        self._socket.close()
+        self._slot.close()
+
+    def cause_of_death(self) -> str:
+        """How the process ended, in words."""
+        code = self._process.wait()
+        if code >= 0:
+            return f"exited with status {code}"
+        name = signal.Signals(-code).name if -code in signal.valid_signals() else f"signal {-code}"
+        return f"was killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
+
+
+def _start(fd: int, slot_fd: int) -> subprocess.Popen[bytes]:
+    path = [entry or os.getcwd() for entry in sys.path]
+    environment = {"OMP_NUM_THREADS": "1", **os.environ}
+    return subprocess.Popen(
+        [sys.executable, "-c", _BOOT, str(fd), str(slot_fd), str(os.getpid()), json.dumps(path)],
+        stdin=subprocess.DEVNULL,
+        stdout=_stderr(),  # what a reward prints must not mix with the results on standard output
+        pass_fds=(fd, slot_fd),
+        start_new_session=True,
+        env=environment,
+    )
+
+
+def _stderr() -> int:
+    try:
+        os.fstat(2)
+    except OSError:
+        return subprocess.DEVNULL
+    return 2
+
+
+class _Spawner:
+    """A thread that lives as long as the process and starts all workers.
+
+    The kernel ends a worker when the *thread* that started it ends; threads of callers come and go.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]] | None = None
+
+    def call(self, job: Callable[[], T]) -> T:
+        """Run a job on the spawning thread and give its result or raise its exception."""
+        with self._lock:
+            if self._jobs is None:
+                self._jobs = queue.SimpleQueue()
+                threading.Thread(
+                    target=self._work, args=(self._jobs,), name="guerdon-spawner", daemon=True
+                ).start()
+        answer: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+        self._jobs.put((job, answer))
+        result, error = answer.get()
+        if error is not None:
+            raise error
+        return result  # type: ignore[return-value]
+
+    @staticmethod
+    def _work(jobs: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]]) -> None:
+        while True:
+            job, answer = jobs.get()
+            try:
+                answer.put((job(), None))
+            except BaseException as error:  # handed to the caller, whose error it is
+                answer.put((None, error))
+
+
+class _Parked:
+    """Workers that wait for the next run of the same reward."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._workers: list[Worker] = []
+
+    def take(self, key: str) -> Worker | None:
+        """A worker that has this very reward loaded, if one waits."""
+        with self._lock:
+            mine = [w for w in self._workers if w.key == key]
+            for worker in mine:
+                self._workers.remove(worker)
+                if worker.is_alive() and worker.receive() == []:
+                    return worker
+                worker.close()
+        return None
+
+    def park(self, worker: Worker) -> None:
+        """Keep a worker that has nothing in flight; the one that waited longest makes room."""
+        with self._lock:
+            self._workers.append(worker)
+            surplus = self._workers[: -2 * cpu_count()]
+            del self._workers[: -2 * cpu_count()]
+        for old in surplus:
+            old.close()
+
+    def close(self) -> None:
+        with self._lock:
+            workers, self._workers = self._workers, []
+        for worker in workers:
+            worker.close()
+
+
+def cpu_count() -> int:
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+_spawner = _Spawner()
+parked = _Parked()
+atexit.register(parked.close)
+
+
+def _forget_after_fork() -> None:
+    # A forked child has neither the threads nor any business with the parent's workers.
+    _spawner.__init__()  # type: ignore[misc]
+    parked.__init__()  # type: ignore[misc]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_after_fork)
