@@ -61,7 +61,7 @@ def run(module: types.ModuleType) -> None:
         failed = runner.run(test, out=output.write).failed
         absent = absent or runner.absent
         if failed and not runner.absent:
-            pytest.fail(output.getvalue(), pytrace=False)
+            pytest.fail(f"{test.name}: an example is wrong\n{output.getvalue()}", pytrace=False)
     if absent:
         pytest.skip(f"an extra is absent: {absent}")
 
