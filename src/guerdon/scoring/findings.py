@@ -47,7 +47,7 @@ rules agree, and a 0/1 reward is left alone between 14 % and 86 %."""
 
 SURE_SHARE = 0.86
 """What the share must be sure to exceed as well, by the lower end of its Wilson interval of one standard
-error: 6 right of 60 is no rare draw from a reward that is right in every fifth case."""
+error: 6 right of 60 come, 3 times in 100, from a reward that is right in every fifth case."""
 
 JUDGED_GROUPS = 10
 JUDGED_GROUP_SIZE = 4
@@ -71,10 +71,11 @@ TAIL_COUNT = 100
 
 UNIT_STD = 1.0
 LARGE_STD = 10.0
-"""Variance is high, too, where the standard deviation surely exceeds what any reward within [-1, 1] can have (1):
-learning rates, KL weights and clip ranges of trainers are made for that scale. Ten times it is worse. With
-groups the deviation within groups counts, for that between prompts cancels. Repeatability, the ICC over
-repeated scoring of the same response, cannot be seen in one score a sample and is not judged here."""
+"""Variance is high, too, where the standard deviation exceeds, by more than its own standard error, what any
+reward within [-1, 1] can have (1): learning rates, KL weights and clip ranges of trainers are made for that
+scale. Ten times it is worse. With groups the deviation within groups counts, for that between prompts
+cancels. Repeatability, the ICC over repeated scoring of the same response, cannot be seen in one score a
+sample and is not judged here."""
 
 ANY_FAILED: tuple[tuple[float, Severity], ...] = ((0.10, "critical"), (0.01, "warning"), (0.0, "notice"))
 """Share of samples that failed: one in a hundred leaves a hole in most batches of 128, one in ten is a
@@ -325,7 +326,7 @@ def _high_variance(stats: Statistics) -> Iterator[Finding]:
         text += f"(lowest {figure(stats.min or 0.0)}, median {figure(stats.quantiles['p50'])}, "
         text += f"highest {figure(stats.max or 0.0)})."
         yield Finding("high_variance", "warning", text, remedy)
-    elif felt - felt / math.sqrt(2 * stats.scored) > UNIT_STD:  # by more than its own standard error
+    elif felt - felt / math.sqrt(2 * stats.scored) > UNIT_STD:
         text = f"High variance: the standard deviation{where} is {figure(felt)}, more than any reward "
         text += "between -1 and 1 can have."
         yield Finding("high_variance", "warning" if felt > LARGE_STD else "notice", text, remedy)
