@@ -1,0 +1,17 @@
+"""Loading rows and turning them into samples."""
+
+from guerdon.data.columns import Columns, parse_mapping, parse_mappings
+from guerdon.data.dataset import Dataset, Progress, Survey, open_dataset
+from guerdon.data.rows import BadRow, BadRowsError
+
+__all__ = [
+    "BadRow",
+    "BadRowsError",
+    "Columns",
+    "Dataset",
+    "Progress",
+    "Survey",
+    "open_dataset",
+    "parse_mapping",
+    "parse_mappings",
+]

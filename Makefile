@@ -1,0 +1,80 @@
+# Everything runs in .venv, which is built on first use and rebuilt when the declared versions change.
+# PYTHON names the interpreter for a new environment, PIP_FLAGS replaces -qq, ARGS is passed to pytest.
+
+PYTHON ?= python3
+PIP_FLAGS ?= -qq
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+DECLARED := pyproject.toml constraints.txt src/guerdon/_version.py
+# The stamps. The environment with the development tools also serves the demo, so a second install of the
+# core is spared where that one is there.
+DEV := $(VENV)/.dev-installed
+CORE := $(if $(wildcard $(DEV)),$(DEV),$(VENV)/.core-installed)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | \
+		awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+demo: $(CORE) ## Score the bundled sample conversations and show the statistics
+	@$(BIN)/python examples/demo.py
+
+test: $(DEV) ## Run the tests; ARGS="tests/data -k csv" runs a part of them
+	@echo "Running the tests with $$($(BIN)/python --version) …"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -rfEs $(ARGS)
+
+check: $(DEV) ## Lint, formatting, types, import layers and the generated help page
+	@echo "ruff check" && $(BIN)/ruff check .
+	@echo "ruff format" && $(BIN)/ruff format --check .
+	@echo "mypy" && $(BIN)/mypy
+	@echo "import layers" && $(BIN)/lint-imports
+	@echo "help page" && $(BIN)/python -m guerdon.cli.help --check
+
+bench: $(DEV) ## Measure the scoring engine against a bare loop
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scoring.py
+
+clean: ## Remove the environment, the caches and what was built
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.core-installed: $(DECLARED)
+	$(call environment)
+	@echo "Installing guerdon …"
+	$(call install,.)
+	@touch $@
+
+$(DEV): $(DECLARED)
+	$(call environment)
+	@echo "Installing guerdon with its extras and development tools: a minute or two …"
+	$(call install,.[dev])
+	@touch $@
+
+# Makes the virtual environment unless a working one is there. The checks come first because what python
+# itself says about an old version or a missing module is no help to a newcomer.
+define environment
+@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+	command -v "$(PYTHON)" >/dev/null 2>&1 || { \
+		echo "There is no $(PYTHON). Install Python 3.11 or later, or name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+		exit 1; }; \
+	"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Guerdon needs Python 3.11 or later, and $(PYTHON) is $$("$(PYTHON)" --version 2>&1)." >&2; \
+		echo "Name a later one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+		exit 1; }; \
+	"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$(PYTHON) cannot make virtual environments: its venv module is missing." >&2; \
+		echo "On Debian and Ubuntu: apt-get install python3-venv" >&2; \
+		exit 1; }; \
+	echo "Making an environment in $(VENV) with $$("$(PYTHON)" --version) …"; \
+	"$(PYTHON)" -m venv --clear $(VENV); \
+fi
+endef
+
+define install
+@$(BIN)/python -m pip install $(PIP_FLAGS) --disable-pip-version-check -c constraints.txt -e "$(1)" || { \
+	echo "The installation failed; to see all of it: make PIP_FLAGS=-v $(MAKECMDGOALS)" >&2; \
+	exit 1; }
+endef

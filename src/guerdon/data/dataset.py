@@ -1,0 +1,219 @@
+"""Data sets: rows as samples, checked as a whole before the first is used, streamed each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from guerdon.data.columns import Columns
+from guerdon.data.files import Reading
+from guerdon.data.rows import SHOWN, BadRow, BadRowsError, RejectedFile
+from guerdon.data.source import FilePart, Part, find_parts
+from guerdon.errors import InputError
+from guerdon.types import Sample
+
+_EVERY = 1000
+"""Rows between two calls of a progress callback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a pass over a data set is."""
+
+    rows: int
+    """Rows read so far, malformed ones included."""
+    bad: int
+    """Malformed ones among them."""
+    share: float
+    """The part of the data that has been read, from 0 to 1; by bytes for files, so not exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a full pass over a data set found."""
+
+    rows: int
+    """All rows, malformed ones included."""
+    bad: int
+    """Malformed ones among them."""
+    rejected: tuple[BadRow, ...]
+    """The first 20 malformed ones."""
+
+    @property
+    def good(self) -> int:
+        """Rows that are samples."""
+        return self.rows - self.bad
+
+
+class Dataset:
+    """Samples from files, read anew and a row at a time in each pass; made by ``open_dataset``."""
+
+    def __init__(self, name: str, parts: list[Part], columns: Columns, limit: int | None) -> None:
+        self.name = name
+        """What the data set was opened as."""
+        self._parts = parts
+        self._columns = columns
+        self._limit = limit
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r})"
+
+    def __iter__(self) -> Iterator[Sample]:
+        """The samples in order; raises InputError at the first malformed row, and if there are no rows."""
+        empty = True
+        for item in self._items(_Pass(self._parts)):
+            if isinstance(item, BadRow):
+                raise InputError(str(item), file=item.file, line=item.line, reason=item.reason)
+            empty = False
+            yield item
+        if empty:
+            raise self._no_rows()
+
+    def survey(self, progress: Callable[[Progress], None] | None = None) -> Survey:
+        """Reads everything once and counts what is malformed.
+
+        ``progress`` is called after every 1,000 rows and at the end. Raises InputError if a file cannot
+        be read or there are no rows.
+        """
+        rows = bad = 0
+        rejected: list[BadRow] = []
+        state = _Pass(self._parts)
+        for item in self._items(state):
+            rows += 1
+            if isinstance(item, BadRow):
+                bad += 1
+                if bad <= SHOWN:
+                    rejected.append(item.brief())
+            if progress is not None and rows % _EVERY == 0:
+                progress(Progress(rows, bad, state.share()))
+        if not rows:
+            raise self._no_rows()
+        if progress is not None:
+            progress(Progress(rows, bad, 1.0))
+        return Survey(rows, bad, tuple(rejected))
+
+    def check(self, progress: Callable[[Progress], None] | None = None) -> int:
+        """The number of samples, if every row is one.
+
+        Raises BadRowsError that counts the malformed rows and lists the first 20, otherwise as
+        ``survey`` does.
+        """
+        survey = self.survey(progress)
+        if survey.bad:
+            raise BadRowsError.of(survey.rejected, survey.bad, survey.rows)
+        return survey.rows
+
+    def samples(
+        self, *, rejected: str | Path | None = None, on_bad: Callable[[BadRow], None] | None = None
+    ) -> Iterator[Sample]:
+        """The samples in order without the malformed rows.
+
+        These are written to the JSON Lines file ``rejected`` with file, line, reason and row or text,
+        and given to ``on_bad``. Raises BadRowsError at the end if no row was a sample.
+        """
+        first: list[BadRow] = []
+        good = bad = 0
+        with ExitStack() as stack:
+            file = None if rejected is None else stack.enter_context(self._rejected_file(Path(rejected)))
+            for item in self._items(_Pass(self._parts)):
+                if not isinstance(item, BadRow):
+                    good += 1
+                    yield item
+                    continue
+                bad += 1
+                if bad <= SHOWN:
+                    first.append(item.brief())
+                if file is not None:
+                    file.write(item)
+                if on_bad is not None:
+                    on_bad(item)
+        if not good:
+            raise BadRowsError.of(first, bad, bad) if bad else self._no_rows()
+
+    def _rejected_file(self, path: Path) -> RejectedFile:
+        for part in self._parts:
+            if isinstance(part, FilePart) and path.exists() and path.samefile(part.path):
+                raise InputError(f"the rejected rows cannot be written to {path}, which is read from")
+        return RejectedFile(path)
+
+    def _items(self, state: _Pass) -> Iterator[Sample | BadRow]:
+        sample_of = self._columns.sample
+        left = self._limit
+        for part in self._parts:
+            if left == 0:
+                return
+            reading = state.begin(part, self._columns)
+            for item in part.rows(reading):
+                if isinstance(item, BadRow):
+                    yield item
+                else:
+                    number, row = item
+                    try:
+                        sample = sample_of(row)
+                    except InputError as error:
+                        yield reading.bad(number, str(error), row=row)
+                    else:
+                        yield sample
+                if left is not None:
+                    left -= 1
+                    if left == 0:
+                        return
+
+    def _no_rows(self) -> InputError:
+        return InputError(f"{self.name} holds no rows")
+
+
+class _Pass:
+    """Where one pass over the parts is."""
+
+    def __init__(self, parts: list[Part]) -> None:
+        self._total = max(sum(part.size for part in parts), 1)
+        self._before = 0
+        self._size = 0
+        self._reading: Reading | None = None
+
+    def begin(self, part: Part, columns: Columns) -> Reading:
+        self._before += self._size
+        self._size = part.size
+        self._reading = Reading(part.name, columns.lacking)
+        return self._reading
+
+    def share(self) -> float:
+        position = self._reading.position() if self._reading is not None else 0
+        return min(1.0, (self._before + position) / self._total)
+
+
+def open_dataset(
+    source: str | Path,
+    *,
+    columns: Columns | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+) -> Dataset:
+    """The data set of a file, a folder, ``-`` for standard input, or a Hugging Face dataset.
+
+    Files are JSON Lines, JSON, CSV, each also compressed by gzip, Parquet and Arrow; a folder is read
+    with all such files in it, by path; ``owner/name`` or ``owner/name:configuration`` that is no path
+    is had from the Hugging Face hub. What comes through a pipe is JSON Lines unless its name says
+    otherwise, and is kept in a temporary file, since a data set is read more than once.
+
+    ``columns`` says which columns make the sample, ``split`` which part of a folder or dataset is
+    read, ``limit`` how many rows, counted from the first and with malformed ones.
+
+    Raises InputError that says what to do if there is nothing to read or ``limit`` is under 1,
+    MissingExtraError where a package is missing.
+
+    >>> import json, pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "sums.jsonl")
+    >>> _ = path.write_text(json.dumps({"question": "2 + 2?", "reply": "4", "gold": "4"}) + "\\n")
+    >>> data = open_dataset(path, columns=Columns(prompt="question", response="reply", answer="gold"))
+    >>> data.check(), [sample.response for sample in data]
+    (1, ['4'])
+    >>> folder.cleanup()
+    """
+    if limit is not None and limit < 1:
+        raise InputError(f"the limit is {limit}; give a whole number of 1 or more")
+    return Dataset(str(source), find_parts(source, split), columns or Columns(), limit)

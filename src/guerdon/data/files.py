@@ -1,0 +1,120 @@
+"""Physical lines of a file: gzip undone, the byte order mark dropped, cut at line feeds only."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from guerdon.data.rows import BadRow
+from guerdon.errors import InputError
+
+MAX_LINE = 256 * 2**20
+"""The longest line in bytes; a longer one is a malformed row, so that no file can fill the memory."""
+
+_BUFFER = 2**18
+BLANK = b" \t\r\n"
+"""What JSON counts as white space."""
+
+
+class DamagedError(Exception):
+    """The file ends or breaks in the middle: nothing after this point can be read."""
+
+
+class Reading:
+    """One pass over one file: what to call it, how far it is and what its columns must be."""
+
+    def __init__(self, name: str, expect: Callable[[Sequence[str]], str | None]) -> None:
+        self.name = name
+        self.expect = expect
+        """Says what is wrong with a table that has these columns; None if nothing is."""
+        self.unit: Literal["line", "row"] = "line"
+        self.position: Callable[[], int] = lambda: 0
+        """How many bytes of the file have been read, or rows where its size is a number of rows."""
+
+    def bad(self, line: int, reason: str, *, row: Any = None, text: str | None = None) -> BadRow:
+        """A malformed row of this file."""
+        return BadRow(self.name, line, reason, row, text, self.unit)
+
+
+Item = tuple[int, dict[str, Any]] | BadRow
+"""What a reader yields: the number and the columns of a row, or what is wrong with it."""
+
+
+@contextmanager
+def opened(path: Path, reading: Reading) -> Iterator[io.BufferedReader[Any]]:
+    """The file's bytes after gzip, which its first bytes tell and not its name, and after the mark.
+
+    Raises InputError for UTF-16, OSError where the file cannot be opened.
+    """
+    with io.BufferedReader(io.FileIO(path), _BUFFER) as raw:
+        reading.position = raw.tell
+        zipped = raw.peek(2)[:2] == b"\x1f\x8b"
+        stream: io.BufferedReader[Any] = raw
+        if zipped:
+            stream = io.BufferedReader(_Unzipped(raw), _BUFFER)
+        try:
+            with _damage():
+                start = stream.peek(3)[:3]
+            if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                raise InputError(f"{reading.name} is UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8")
+            if start == b"\xef\xbb\xbf":
+                stream.read(3)
+            yield stream
+        finally:
+            read = raw.tell()
+            reading.position = lambda: read
+            stream.close()
+
+
+class _Unzipped(io.RawIOBase):
+    """A gzip stream that gives out all there is before the place where it is cut off.
+
+    GzipFile itself, asked for a full buffer, raises and drops what it has read of it.
+    """
+
+    def __init__(self, raw: io.BufferedReader[Any]) -> None:
+        self._gzip = gzip.GzipFile(fileobj=raw)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._gzip.read1(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def lines_of(stream: io.BufferedReader[Any], limit: int = MAX_LINE) -> Iterator[bytes | None]:
+    """Every line with its line feed; None for a line of ``limit`` bytes or more, which is passed over.
+
+    Raises DamagedError where the gzip stream is cut off or corrupt.
+    """
+    with _damage():
+        for line in iter(partial(stream.readline, limit), b""):
+            if len(line) < limit or line.endswith(b"\n"):
+                yield line
+                continue
+            while (rest := stream.readline(_BUFFER)) and not rest.endswith(b"\n"):
+                pass
+            yield None
+
+
+def too_long(limit: int) -> str:
+    """The reason for a line that is passed over."""
+    return f"the line is longer than {limit / 2**20:,.0f} MiB, the most that is read"
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    try:
+        yield
+    except EOFError:
+        raise DamagedError("the gzip data is cut off here; what follows is lost") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DamagedError(f"the gzip data is corrupt here; what follows is lost ({error})") from None

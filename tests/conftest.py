@@ -1,0 +1,73 @@
+"""What every test shares: where the data is, and which skips are accepted where nothing may be skipped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NOT_RUN = pytest.StashKey[list[str]]()
+
+
+def data_directory() -> Path:
+    """Where the real data is: ``GUERDON_DATA``, else ``shared/data`` beside the project."""
+    return Path(os.environ.get("GUERDON_DATA") or ROOT.parent / "shared" / "data")
+
+
+# With GUERDON_CI set every skip is a failure, unless its reason starts with one of these words and what
+# they claim is so.
+ACCEPTED_SKIPS: Mapping[str, Callable[[], bool]] = {
+    "no shared data": lambda: not data_directory().is_dir(),
+}
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The directory of real data; a test that asks for it is skipped where there is none."""
+    directory = data_directory()
+    if not directory.is_dir():
+        pytest.skip(f"no shared data: {directory} is no directory; set GUERDON_DATA to where it is")
+    return directory
+
+
+@pytest.fixture(scope="session")
+def not_run_in_docs(pytestconfig: pytest.Config) -> list[str]:
+    """Blocks of the documentation that are marked as not to be run; listed at the end."""
+    return pytestconfig.stash.setdefault(NOT_RUN, [])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    lines = config.stash.get(NOT_RUN, [])
+    if lines:
+        terminalreporter.section(f"{len(lines)} blocks of the documentation not run", sep="-")
+        for line in lines:
+            terminalreporter.line(line)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if not hasattr(report, "wasxfail"):
+        _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if not report.skipped or not os.environ.get("GUERDON_CI"):
+        return
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    reason = text.removeprefix("Skipped: ")
+    if any(reason.startswith(words) and holds() for words, holds in ACCEPTED_SKIPS.items()):
+        return
+    report.outcome = "failed"
+    report.longrepr = f"GUERDON_CI is set, so no test may be skipped, and this one was: {reason}"
