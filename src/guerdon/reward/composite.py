@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.scorer import Explicit, Scorer
 from guerdon.types import EvaluateResult, MetricResult, Sample
 
+T = TypeVar("T")
 OnFailure = Literal["fail", "skip"]
 DEFAULT_TIMEOUT = 10.0
 """Seconds that a component without a deadline of its own counts for in a composition that has one."""
@@ -88,7 +88,7 @@ class Composite(Scorer):
         return self._conclude([c.reward.evaluate(sample, explicit) for c in self.components], sample)
 
     async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        results = await asyncio.gather(*(c.reward.aevaluate(sample, explicit) for c in self.components))
+        results = await _gather(c.reward.aevaluate(sample, explicit) for c in self.components)
         return self._conclude(results, sample)
 
     def score_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
@@ -96,9 +96,7 @@ class Composite(Scorer):
         return [self._conclude(row, s) for row, s in zip(zip(*columns, strict=True), samples, strict=True)]
 
     async def ascore_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
-        columns = await asyncio.gather(
-            *(c.reward.aevaluate_batch(samples, explicit) for c in self.components)
-        )
+        columns = await _gather(c.reward.aevaluate_batch(samples, explicit) for c in self.components)
         return [self._conclude(row, s) for row, s in zip(zip(*columns, strict=True), samples, strict=True)]
 
     def _conclude(self, results: Sequence[EvaluateResult], sample: Sample) -> EvaluateResult:
@@ -116,7 +114,8 @@ class Composite(Scorer):
         result.metrics.update(_metrics(scored))
         if failed:
             words = "; ".join(f"{c.name}: {r.error}" for c, r in failed)
-            note = f"skipped {len(failed)} of {len(verdicts)} components, weights renormalised ({words})"
+            weights = ", weights renormalised" if scored[0][0].weight is not None else ""
+            note = f"skipped {len(failed)} of {len(verdicts)} components{weights} ({words})"
             result.reason = f"{result.reason}; {note}" if result.reason else note
         return result
 
@@ -151,6 +150,12 @@ class Composite(Scorer):
     def missing(self, samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
         found = (component.reward.missing(samples) for component in self.components)
         return next((m for m in found if m is not None), None)
+
+
+async def _gather(calls: Iterable[Awaitable[T]]) -> list[T]:
+    import asyncio  # here, since it is a third of what importing guerdon would cost without it
+
+    return await asyncio.gather(*calls)
 
 
 def _joint_timeout(rewards: Sequence[Rated]) -> float | None:

@@ -6,11 +6,13 @@ to one loop, also when the caller is a thread, a notebook cell or another event 
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 
@@ -20,6 +22,8 @@ _loop: asyncio.AbstractEventLoop | None = None
 
 def background_loop() -> asyncio.AbstractEventLoop:
     """The process's background event loop, started at first use."""
+    import asyncio  # here, since importing guerdon would cost a third more with it
+
     global _loop
     with _lock:
         if _loop is None or _loop.is_closed():
@@ -30,6 +34,8 @@ def background_loop() -> asyncio.AbstractEventLoop:
 
 def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end from synchronous code, whatever loop the caller may be on."""
+    import asyncio
+
     future = asyncio.run_coroutine_threadsafe(coroutine, background_loop())
     try:
         return future.result()

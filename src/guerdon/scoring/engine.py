@@ -456,12 +456,19 @@ class Pump(Engine):
             if not station.jobs:
                 continue
             index, since = worker.running()
-            if index != IDLE and now - since > self._limits.timeout:
-                self._end(station, DeadlineError.kind, overran(self._reward.name, self._limits.timeout))
-            elif self._reward.is_async and now - worker.last_beat() > self._limits.timeout + _BEAT_SLACK:
+            if (index != IDLE and now - since > self._limits.timeout) or (
+                self._reward.is_async and now - worker.last_beat() > self._limits.timeout + _BEAT_SLACK
+            ):
                 self._end(station, DeadlineError.kind, overran(self._reward.name, self._limits.timeout))
             elif self._outgrown(worker):
                 self._end(station, MemoryLimitError.kind, self._outgrew())
+
+    def _overran(self, worker: Worker, now: float) -> bool:
+        """Whether a call is over its deadline, or an event loop has not turned for as long."""
+        index, since = worker.running()
+        if index != IDLE and now - since > self._limits.timeout:
+            return True
+        return self._reward.is_async and now - worker.last_beat() > self._limits.timeout + _BEAT_SLACK
 
     def _outgrown(self, worker: Worker) -> bool:
         if self._limits.max_memory is None:

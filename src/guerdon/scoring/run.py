@@ -1,0 +1,426 @@
+"""score, ascore, stream, astream: a reward over many samples."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import signal
+import threading
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from guerdon.errors import BindingError, InputError, ResumeError, error_of_kind
+from guerdon.reward.conventions import missing_parameter
+from guerdon.reward.function import RewardFunction
+from guerdon.reward.registry import resolve
+from guerdon.scoring.engine import Engine, Item, Limits, Record, make_engine
+from guerdon.scoring.files import ScoresFile, digest_of, outcome_of
+from guerdon.scoring.outcome import Outcome, failure, unpack
+from guerdon.scoring.results import OnProgress, Scores
+from guerdon.scoring.worker import inside_worker
+from guerdon.scoring.workers import cpu_count
+from guerdon.settings import setting
+from guerdon.types import EvaluateResult, Sample
+
+_PEEK = 64
+_PROGRESS_SECONDS = 0.1
+_GROUP_COLUMNS = ("group_id", "group")
+DEFAULT_BATCH = 32
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run was ended by Ctrl-C; ``scores`` holds what was scored, which is also in the output file."""
+
+    def __init__(self, scores: Scores) -> None:
+        super().__init__(f"interrupted after {len(scores)} samples")
+        self.scores = scores
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunOptions:
+    """How many samples are scored; each field is an argument of ``score``, where it is explained."""
+
+    timeout: float | None = None
+    workers: int | None = None
+    concurrency: int | None = None
+    max_memory: int | str | None = None
+    batch_size: int = DEFAULT_BATCH
+    on_error: str | None = None
+    group_by: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.on_error not in (None, "result", "raise"):
+            raise InputError(f'on_error must be "result" or "raise", not {self.on_error!r}')
+        if isinstance(self.batch_size, bool) or not isinstance(self.batch_size, int) or self.batch_size < 1:
+            raise InputError(f"batch_size must be a whole number of 1 or more, not {self.batch_size!r}")
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run that is checked and ready to start."""
+
+    reward: RewardFunction
+    limits: Limits
+    raises: bool
+    items: Iterator[Item]
+    total: int | None
+    workers_given: bool
+
+    def engine(self) -> Engine:
+        return make_engine(self.reward, self.items, self.limits, self.workers_given)
+
+
+def score(
+    reward: Any,
+    samples: Iterable[Any],
+    *,
+    timeout: float | None = None,
+    workers: int | None = None,
+    concurrency: int | None = None,
+    max_memory: int | str | None = None,
+    batch_size: int = DEFAULT_BATCH,
+    on_error: str | None = None,
+    group_by: str | None = None,
+    output: str | Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: OnProgress | None = None,
+    **parameters: Any,
+) -> Scores:
+    """Score many samples; works in a thread, a notebook and a script without a ``__main__`` guard.
+
+    ``reward`` is anything that resolves: a RewardFunction, a function in any convention, a class, a
+    registered name, ``file.py::name``; further keyword arguments are its parameters. ``samples`` are
+    Sample objects, rows such as ``{"messages": […], "ground_truth": …, "id": …}``, or bare responses as
+    strings; a list or an iterator, of any length.
+
+    - ``timeout``: seconds that one sample may take, 10 by default; a sample that overruns is ended and
+      recorded as failed, whatever its code does. The reward may have its own default.
+    - ``workers``: processes for a sync reward, one a processor by default; 0 scores in this process, for
+      debugging, where no deadline can end a call that does not yield.
+    - ``concurrency``: calls of an async reward in flight at once, 64 by default.
+    - ``max_memory``: bytes, or text such as ``"2GB"``, that one worker may grow by; 4 GiB by default.
+    - ``batch_size``: samples that a batched reward gets at once.
+    - ``on_error``: ``"result"`` records failures, ``"raise"`` raises the first; by default as the reward
+      says.
+    - ``group_by``: the column that says which samples answer the same prompt, for the statistics;
+      ``group_id`` or ``group`` where there is one.
+    - ``output``: a ``.jsonl`` or ``.parquet`` file that rows are written to as they come; ``resume``
+      completes one that an interrupted run left, ``overwrite`` replaces it.
+    - ``progress``: called about ten times a second with a Progress.
+
+    Raises BindingError, ResolutionError or InputError before anything runs; ResumeError where the file
+    was made from another reward, version or data; Interrupted on Ctrl-C, with what is in flight finished.
+
+    >>> rows = [{"messages": [{"role": "assistant", "content": "4"}], "answer": a} for a in ("4", "5")]
+    >>> [r.score for r in score(lambda response, answer: response == answer, rows, workers=0)]
+    [1.0, 0.0]
+    """
+    options = RunOptions(
+        timeout=timeout,
+        workers=workers,
+        concurrency=concurrency,
+        max_memory=max_memory,
+        batch_size=batch_size,
+        on_error=on_error,
+        group_by=group_by,
+    )
+    run = _prepare(resolve(reward, **parameters), samples, options, digests=output is not None)
+    scores = Scores(run.reward.provenance)
+    with contextlib.ExitStack() as stack:
+        file = None
+        resumed = 0
+        if output is not None:
+            mode = "resume" if resume else "overwrite" if overwrite else "new"
+            file = stack.enter_context(ScoresFile(output, run.reward.provenance, mode))
+            scores.path = file.path
+            if resume:
+                resumed = _skip_scored(run, file, scores)
+        _collect(run, scores, file, resumed, progress)
+        if file is not None:
+            file.complete()
+    return scores
+
+
+def _collect(
+    run: _Run, scores: Scores, file: ScoresFile | None, resumed: int, progress: OnProgress | None
+) -> None:
+    """Run the engine to its end, or to the end of what is in flight when Ctrl-C was pressed."""
+    engine = run.engine()
+    started = reported = time.monotonic()
+    with _Interrupt(engine) as interrupt:
+        for batch in engine:
+            for record in batch:
+                scores.add(record.id, record.outcome, record.seconds, record.group)
+            if file is not None:
+                file.append([(r.id, r.outcome, r.seconds, r.digest) for r in batch])
+            if run.raises:
+                _raise_first(run, batch)
+            now = time.monotonic()
+            scores.seconds = now - started
+            if progress is not None and now - reported > _PROGRESS_SECONDS:
+                reported = now
+                progress(scores.progress(resumed, run.total, now - started))
+    scores.seconds = time.monotonic() - started
+    if progress is not None:
+        progress(scores.progress(resumed, run.total, scores.seconds))
+    if interrupt.pressed:
+        raise Interrupted(scores)
+
+
+def _raise_first(run: _Run, batch: list[Record]) -> None:
+    for record in batch:
+        if record.outcome.error is not None:
+            raise error_of_kind(
+                record.outcome.kind,
+                f"sample {record.id!r}: {record.outcome.error}",
+                sample=record.id,
+                reward=run.reward.name,
+            )
+
+
+class _Interrupt:
+    """Ctrl-C while scoring: once finishes what is in flight, twice drops it.
+
+    Only the main thread gets signals; elsewhere this does nothing.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.pressed = False
+        self._before: Any = None
+
+    def __enter__(self) -> _Interrupt:
+        mine = threading.current_thread() is threading.main_thread()
+        if mine and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.signal(signal.SIGINT, self._on_signal)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _on_signal(self, number: int, frame: Any) -> None:
+        if self.pressed:
+            self._engine.abort()
+            raise KeyboardInterrupt
+        self.pressed = True
+        self._engine.stop()
+
+
+def stream(reward: Any, samples: Iterable[Any], **options: Any) -> Iterator[EvaluateResult]:
+    """The streaming form of ``score``: results in order as they come, none of them kept.
+
+    Takes the arguments of ``score`` but for those of the output file. Leaving the loop early ends the
+    workers.
+
+    >>> next(stream(lambda response: 1.0, ["a", "b"], workers=0)).score
+    1.0
+    """
+    run = _prepared(reward, samples, options)
+    return _results(run)
+
+
+def _results(run: _Run) -> Iterator[EvaluateResult]:
+    made_by = run.reward.provenance
+    for batch in run.engine():
+        for record in batch:
+            if run.raises:
+                _raise_first(run, [record])
+            yield unpack(record.outcome, made_by)
+
+
+async def ascore(reward: Any, samples: Iterable[Any], **options: Any) -> Scores:
+    """``score`` for async code: the event loop stays free. Takes the same arguments.
+
+    Cancelling it drops what is in flight.
+    """
+    stop = threading.Event()
+    loop = asyncio.get_running_loop()
+    task = loop.run_in_executor(None, lambda: score(reward, _until(samples, stop), **options))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        stop.set()
+        raise
+
+
+def _until(samples: Iterable[Any], stop: threading.Event) -> Iterable[Any]:
+    if isinstance(samples, Sized) and isinstance(samples, Iterable):
+        return _Stoppable(samples, stop)
+    return itertools.takewhile(lambda _: not stop.is_set(), samples)
+
+
+class _Stoppable:
+    """A sized collection whose iteration ends early once it is told to."""
+
+    def __init__(self, samples: Any, stop: threading.Event) -> None:
+        self._samples, self._stop = samples, stop
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.takewhile(lambda _: not self._stop.is_set(), self._samples)
+
+
+async def astream(reward: Any, samples: Iterable[Any], **options: Any) -> AsyncIterator[EvaluateResult]:
+    """The async form of ``stream``; takes the same arguments."""
+    run = _prepared(reward, samples, options)
+    made_by = run.reward.provenance
+    engine = run.engine()
+    batches = iter(engine)
+    try:
+        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+            for record in batch:
+                if run.raises:
+                    _raise_first(run, [record])
+                yield unpack(record.outcome, made_by)
+    finally:
+        engine.abort()
+
+
+def _prepared(reward: Any, samples: Iterable[Any], options: Mapping[str, Any]) -> _Run:
+    for name in ("output", "resume", "overwrite", "progress"):
+        if name in options:
+            raise InputError(f"stream keeps nothing and takes no {name!r}; use score")
+    mine = RunOptions.__dataclass_fields__
+    known = RunOptions(**{name: value for name, value in options.items() if name in mine})
+    parameters = {name: value for name, value in options.items() if name not in mine}
+    return _prepare(resolve(reward, **parameters), samples, known, digests=False)
+
+
+def _prepare(reward: RewardFunction, samples: Iterable[Any], options: RunOptions, digests: bool) -> _Run:
+    if isinstance(samples, str | bytes | Mapping) or not isinstance(samples, Iterable):
+        raise InputError(
+            f"samples must be a list or an iterator of rows, not a {type(samples).__name__}; "
+            "guerdon.open_dataset reads a file"
+        )
+    total = len(samples) if isinstance(samples, Sized) else None
+    rest = iter(samples)
+    head = list(itertools.islice(rest, _PEEK))
+    _check_head(reward, head)
+    limits = limits_of(reward, options, total)
+    raises = (options.on_error or reward.options.on_error) == "raise"
+    items = _items(itertools.chain(head, rest), options.group_by, digests)
+    return _Run(reward, limits, raises, items, total, options.workers is not None)
+
+
+def limits_of(reward: RewardFunction, options: RunOptions, total: int | None) -> Limits:
+    """The limits of a run: what was given, else what the reward says, else the settings."""
+    count = setting("workers", options.workers)
+    if count is None:
+        count = 0 if inside_worker() else 1 if reward.is_async else cpu_count()
+    if total is not None and count:
+        count = max(1, min(count, total))
+    timeout = options.timeout if options.timeout is not None else reward.timeout
+    return Limits(
+        timeout=setting("timeout", timeout),
+        workers=count,
+        concurrency=setting("concurrency", options.concurrency or reward.concurrency),
+        max_memory=setting("max_memory", options.max_memory),
+        load_timeout=setting("load_timeout"),
+        batch_size=options.batch_size,
+    )
+
+
+def _check_head(reward: RewardFunction, head: list[Any]) -> None:
+    """Say before anything runs what no row could cure: no row is readable, or a parameter is missing."""
+    good: list[Sample] = []
+    first: InputError | None = None
+    for row in head:
+        try:
+            good.append(_as_sample(row))
+        except InputError as error:
+            first = first or error
+    if first is not None and not good:
+        raise first
+    if good and (lack := reward.missing(good)) is not None:
+        parameter, columns = lack
+        raise BindingError(missing_parameter(reward.name, parameter, columns), parameter=parameter)
+
+
+def _as_sample(row: Any) -> Sample:
+    return row if isinstance(row, Sample) else Sample.from_row(_as_row(row))
+
+
+def _as_row(row: Any) -> Any:
+    return {"messages": [{"role": "assistant", "content": row}]} if isinstance(row, str) else row
+
+
+def _items(rows: Iterable[Any], group_by: str | None, digests: bool) -> Iterator[Item]:
+    for position, given in enumerate(rows):
+        row = _as_row(given)
+        identity: Any
+        columns: Mapping[Any, Any]
+        if isinstance(row, Sample):
+            identity, columns = row.id, row.metadata
+        elif isinstance(row, Mapping):
+            identity, columns = row.get("id"), row
+        else:
+            error = f"a row must be an object with messages, not {type(row).__name__}"
+            yield Item(position, failure(InputError.kind, error), position, "" if digests else None)
+            continue
+        if not isinstance(identity, str | int):
+            identity = position
+        digest = digest_of(row) if digests else None
+        yield Item(position, row, identity, digest, _group_of(columns, group_by))
+
+
+def _group_of(columns: Mapping[Any, Any], group_by: str | None) -> Any:
+    names = _GROUP_COLUMNS if group_by is None else (group_by,)
+    nested = columns.get("metadata")
+    for name in names:
+        value = columns.get(name)
+        if value is None and isinstance(nested, Mapping):
+            value = nested.get(name)
+        if value is not None:
+            return value if isinstance(value, str | int | float) else str(value)
+    return None
+
+
+def _skip_scored(run: _Run, file: ScoresFile, scores: Scores) -> int:
+    """Take over the rows of an interrupted run, checking each against its sample."""
+    whole: list[tuple[Item, Outcome, float]] = []
+    size = run.limits.batch_size if run.reward.is_batch else 1
+    count = 0
+    for number, row in enumerate(file.rows(), 1):
+        item = next(run.items, None)
+        if item is None:
+            raise ResumeError(
+                f"{file.journal} has more rows than there are samples; start anew with --overwrite"
+            )
+        if row["sample"] != item.digest:
+            raise ResumeError(
+                f"{file.journal}, line {number}: sample {item.id!r} is not the one that was scored, so the "
+                "data changed; start anew with --overwrite"
+            )
+        whole.append((item, outcome_of(row), row.get("seconds") or 0.0))
+        # A batch counts once it is whole: its verdicts may depend on which samples it had.
+        if len(whole) == size:
+            for done, outcome, seconds in whole:
+                scores.add(done.id, outcome, seconds, done.group)
+            count += len(whole)
+            whole = []
+    return _settle_rest(run, file, scores, whole, count)
+
+
+def _settle_rest(
+    run: _Run, file: ScoresFile, scores: Scores, rest: list[tuple[Item, Outcome, float]], count: int
+) -> int:
+    """The last rows, where they are less than a batch: kept if the data ends there, else scored again."""
+    following = next(run.items, None) if rest else None
+    if rest and following is None:
+        for item, outcome, seconds in rest:
+            scores.add(item.id, outcome, seconds, item.group)
+        return count + len(rest)
+    if rest:
+        file.keep(count)
+        again = [item for item, _, _ in rest]
+        items = itertools.chain(again, [following] if following else [], run.items)
+        run.items = items
+    return count
