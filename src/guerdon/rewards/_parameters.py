@@ -1,0 +1,99 @@
+"""Parameters of rewards as they come: from Python, from JSON, or as text from the command line."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from guerdon.data.rows import quoted
+from guerdon.errors import InputError
+
+
+def text_list(value: Any, what: str) -> list[str]:
+    """Texts from a list, from ``"a, b"`` or from a JSON list in a string.
+
+    None gives none. A text that holds a comma has to come in a list. Raises InputError that names
+    ``what`` for anything else and for empty texts.
+
+    >>> text_list("foo, bar", "required"), text_list('["a, b"]', "required"), text_list(None, "required")
+    (['foo', 'bar'], ['a, b'], [])
+    """
+    if value is None:
+        return []
+    if isinstance(value, str):
+        value = _json_list(value, what) if value.lstrip().startswith("[") else value.split(",")
+    elif isinstance(value, int) and not isinstance(value, bool):
+        value = [value]
+    if isinstance(value, Mapping | bytes) or not isinstance(value, Iterable):
+        raise InputError(f"{what} must be a list of texts or a text with commas, not {shown(value)}")
+    found = [_text(item, what).strip() for item in value]
+    if "" in found:
+        raise InputError(f"{what} holds an empty text; leave it out")
+    return found
+
+
+def _json_list(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise InputError(f'{what} starts like a JSON list but is none; write it as ["a", "b"]') from None
+
+
+def _text(value: Any, what: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise InputError(f"{what} must hold texts, not {shown(value)}; quote it")
+
+
+def non_negative(value: Any, what: str) -> float | None:
+    """A finite number of 0 or more, also from text; None stays None. Raises InputError naming ``what``.
+
+    >>> non_negative("12", "minimum"), non_negative(None, "minimum")
+    (12.0, None)
+    """
+    if value is None:
+        return None
+    try:
+        number = float(value) if not isinstance(value, bool) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise InputError(f"{what} must be a number of 0 or more, not {shown(value)}")
+    return number
+
+
+def yes_or_no(value: Any, what: str) -> bool:
+    """A truth value, also from text such as ``true`` or ``no``. Raises InputError naming ``what``."""
+    if isinstance(value, bool):
+        return value
+    text = str(value).strip().lower()
+    if text in ("1", "true", "yes", "on", "0", "false", "no", "off"):
+        return text in ("1", "true", "yes", "on")
+    raise InputError(f"{what} must be true or false, not {shown(value)}")
+
+
+def one_of(value: Any, choices: Iterable[str], what: str) -> str:
+    """One of the ``choices``. Raises InputError naming ``what`` and the choices."""
+    names = tuple(choices)
+    if value in names:
+        return str(value)
+    raise InputError(f"{what} must be one of {', '.join(names)}, not {shown(value)}")
+
+
+def response_text(value: Any) -> str:
+    """The response as text. Raises InputError where a direct call gave something else."""
+    if isinstance(value, str):
+        return value
+    raise InputError(f"the response must be text, not {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """A value for a message: short, on one line, safe to print."""
+    if isinstance(value, str):
+        return quoted(value)
+    text = repr(value) if isinstance(value, bool | float | type(None)) else f"a {type(value).__name__}"
+    return str(value) if isinstance(value, int) and abs(value) < 10**15 else text

@@ -1,0 +1,101 @@
+"""The reward ``keywords``: does the response name what it should, and not what it should not?"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from typing import Any
+
+from guerdon.errors import InputError
+from guerdon.reward.function import reward_function
+from guerdon.rewards._parameters import non_negative, response_text, text_list, yes_or_no
+from guerdon.types import EvaluateResult, MetricResult
+
+
+@reward_function
+def keywords(
+    response: str,
+    keywords: Any = None,
+    *,
+    required: Any = None,
+    forbidden: Any = None,
+    case_sensitive: bool = False,
+    whole_words: bool = True,
+    penalty: float | None = None,
+) -> EvaluateResult:
+    """Scores the share of the required keywords that the response contains, 0 if a forbidden one occurs.
+
+    Required are those of the parameter ``required`` and those of the row's column ``keywords``; each is a
+    list or a text with commas. Keywords may be phrases. ``penalty`` takes that much off for each forbidden
+    keyword that occurs, down to 0, in place of everything. With only ``forbidden`` the score is 1 where
+    none occurs. Where the row's list is empty and there is nothing else the reward does not apply.
+
+    Case is ignored unless ``case_sensitive``, and composed and decomposed letters are alike. Keywords match
+    as whole words; set ``whole_words=false`` to find them inside words too, and for languages that are
+    written without spaces.
+
+    Scale: 0 to 1. The metric ``required`` is the share found, ``forbidden`` is 1 where none occurs.
+
+    Source: the keyword existence and forbidden words checks of IFEval (Zhou et al. 2023), with a share in
+    place of all or nothing.
+
+    Raises InputError where there is nothing to look for, or where a keyword is both required and forbidden.
+
+    >>> result = keywords("Paris lies on the Seine.", required="Paris, Loire")
+    >>> result.score, result.metrics["required"].reason
+    (0.5, 'missing: Loire')
+    >>> keywords("As an AI model, I like Paris.", ["Paris"], forbidden=["as an AI"]).score
+    0.0
+    """
+    exact, whole = yes_or_no(case_sensitive, "case_sensitive"), yes_or_no(whole_words, "whole_words")
+    fine = non_negative(penalty, "penalty")
+    wanted = list(dict.fromkeys([*text_list(required, "required"), *text_list(keywords, "keywords")]))
+    banned = list(dict.fromkeys(text_list(forbidden, "forbidden")))
+    if not wanted and not banned:
+        if keywords is None:
+            raise InputError("there are no keywords: give required=, forbidden= or a column keywords")
+        return EvaluateResult(reason="the row asks for no keyword")
+    if both := {_folded(word, exact) for word in wanted} & {_folded(word, exact) for word in banned}:
+        raise InputError(f"{', '.join(sorted(both))}: both required and forbidden")
+    text = _folded(response_text(response), exact)
+    missing = [word for word in wanted if not _occurs(word, text, exact, whole)]
+    present = [word for word in banned if _occurs(word, text, exact, whole)]
+    share = 1 - len(missing) / len(wanted) if wanted else 1.0
+    score = share if not present else 0.0 if fine is None else max(0.0, share - fine * len(present))
+    return EvaluateResult(score, _reason(missing, present), _metrics(wanted, missing, banned, present, share))
+
+
+def _folded(text: str, exact: bool) -> str:
+    composed = unicodedata.normalize("NFC", text)
+    # Folding may decompose again, as it does with a dotted capital I.
+    return composed if exact else unicodedata.normalize("NFC", composed.casefold())
+
+
+def _occurs(word: str, text: str, exact: bool, whole: bool) -> bool:
+    return _pattern(_folded(word, exact), whole).search(text) is not None
+
+
+@functools.lru_cache(maxsize=4096)
+def _pattern(word: str, whole: bool) -> re.Pattern[str]:
+    body = r"\s+".join(re.escape(part) for part in word.split())
+    return re.compile(rf"(?<!\w){body}(?!\w)" if whole else body)
+
+
+def _reason(missing: list[str], present: list[str]) -> str:
+    parts = [f"missing: {', '.join(missing)}"] if missing else []
+    parts += [f"forbidden: {', '.join(present)}"] if present else []
+    return "; ".join(parts) or "as wanted"
+
+
+def _metrics(
+    wanted: list[str], missing: list[str], banned: list[str], present: list[str], share: float
+) -> dict[str, MetricResult]:
+    metrics = {}
+    if wanted:
+        reason = f"missing: {', '.join(missing)}" if missing else f"all {len(wanted)} found"
+        metrics["required"] = MetricResult(share, success=not missing, reason=reason)
+    if banned:
+        reason = f"found: {', '.join(present)}" if present else "none found"
+        metrics["forbidden"] = MetricResult(float(not present), success=not present, reason=reason)
+    return metrics
