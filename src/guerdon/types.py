@@ -7,7 +7,15 @@ from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, Va
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from guerdon.errors import InputError, NotApplicableError, RewardError, error_of_kind, kind_of
 
@@ -82,18 +90,11 @@ class Message(Record):
     ('user', 'What is 2 + 2?', 'nobody', {'role': 'user', 'content': 'What is 2 + 2?'})
     """
 
-    role: str
-    content: str | list[dict[str, Any]] | None = ""
+    role: StrictStr
+    content: StrictStr | list[dict[str, Any]] | None = ""
     name: str | None = None
     tool_calls: list[ToolCall] | None = None
     tool_call_id: str | None = None
-
-    @field_validator("content", mode="before")
-    @classmethod
-    def _no_bytes(cls, value: Any) -> Any:
-        if isinstance(value, bytes | bytearray):
-            raise ValueError("content must be text, not bytes")
-        return value
 
     @property
     def text(self) -> str:
@@ -127,7 +128,9 @@ def as_messages(value: Any, what: str = "messages") -> list[Message]:
 
     Raises InputError with the index and the field that is wrong.
     """
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
+    if type(value) is not list and (
+        isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence)
+    ):
         raise InputError(
             f"{what} must be a list of messages such as "
             f'[{{"role": "user", "content": "…"}}], not {type(value).__name__}'
@@ -137,7 +140,7 @@ def as_messages(value: Any, what: str = "messages") -> list[Message]:
         if type(item) is Message:
             messages.append(item)
             continue
-        if not isinstance(item, Mapping):
+        if type(item) is not dict and not isinstance(item, Mapping):
             raise InputError(
                 f"{what}[{i}] must be an object with a role and a content, not {type(item).__name__}"
             )
@@ -429,7 +432,7 @@ class Sample:
         A ``metadata`` column that is an object is merged with them; a column of its own wins.
         Raises InputError that says which key is wrong.
         """
-        if not isinstance(row, Mapping):
+        if type(row) is not dict and not isinstance(row, Mapping):
             raise InputError(f"a row must be an object with messages, not {type(row).__name__}")
         if "messages" not in row:
             names = ", ".join(sorted(map(str, row))[:12]) or "none"
