@@ -327,6 +327,21 @@ class EvaluateResult(_Result):
         return self
 
     @classmethod
+    def of_score(cls, score: float) -> EvaluateResult:
+        """The result that has nothing but a score; a third of the price of building it from keywords.
+
+        Raises ValueError where the score is not finite.
+        """
+        # What pydantic's model_construct does, without asking every field for its default and its alias.
+        result = cls.__new__(cls)
+        put = object.__setattr__
+        put(result, "__dict__", {**_DEFAULTS, "metrics": {}, "score": finite(score)})
+        put(result, "__pydantic_fields_set__", {"score"})
+        put(result, "__pydantic_extra__", None)
+        put(result, "__pydantic_private__", None)
+        return result
+
+    @classmethod
     def failure(cls, error: BaseException | str, kind: str | None = None) -> EvaluateResult:
         """The result for a failure; an exception is kept so that ``unwrap`` raises it again."""
         if isinstance(error, str):
@@ -378,6 +393,8 @@ class EvaluateResult(_Result):
     def __float__(self) -> float:
         return self.unwrap()
 
+
+_DEFAULTS = {name: f.default for name, f in EvaluateResult.model_fields.items()}
 
 RewardOutput = EvaluateResult
 MetricRewardOutput = MetricResult

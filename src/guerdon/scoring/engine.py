@@ -22,6 +22,9 @@ from guerdon.scoring.worker import ascore_samples, score_samples
 from guerdon.types import Sample
 
 
+_HAND_ON_SECONDS = 0.005
+
+
 class Item(NamedTuple):
     """One sample on its way in, with what its record will need on the way out."""
 
@@ -105,13 +108,24 @@ class InProcess(Engine):
     """Sync rewards in the caller's own thread: for debugging, and inside worker processes."""
 
     def __iter__(self) -> Iterator[list[Record]]:
+        batch: list[Record] = []
+        clock = time.perf_counter
+        handed_on = started = clock()
         for unit in self._units():
             if self._stopping:
-                return
-            started = time.perf_counter()
+                break
             outcomes = score_samples(self._reward, [_as_sample(item.row) for item in unit])
-            seconds = (time.perf_counter() - started) / len(unit)
-            yield [record_of(item, outcome, seconds) for item, outcome in zip(unit, outcomes, strict=True)]
+            now = clock()
+            seconds = (now - started) / len(unit)
+            started = now
+            for item, outcome in zip(unit, outcomes, strict=True):
+                batch.append(Record(item.position, item.id, outcome, seconds, item.digest, item.group))
+            if now - handed_on > _HAND_ON_SECONDS:
+                yield batch
+                batch = []
+                handed_on = started = clock()
+        if batch:
+            yield batch
 
 
 class AsyncInProcess(Engine):

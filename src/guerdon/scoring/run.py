@@ -375,6 +375,8 @@ def _items(rows: Iterable[Any], group_by: str | None, digests: bool) -> Iterator
 def _group_of(columns: Mapping[Any, Any], group_by: str | None) -> Any:
     names = _GROUP_COLUMNS if group_by is None else (group_by,)
     nested = columns.get("metadata")
+    if nested is None and group_by is None and "group_id" not in columns and "group" not in columns:
+        return None
     for name in names:
         value = columns.get(name)
         if value is None and isinstance(nested, Mapping):
