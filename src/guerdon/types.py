@@ -467,7 +467,7 @@ class Sample:
             if key not in _SAMPLE_KEYS:
                 metadata[key] = value
         identity = row.get("id")
-        if identity is not None and not isinstance(identity, str | int):
+        if identity is not None and (isinstance(identity, bool) or not isinstance(identity, str | int)):
             raise InputError(f'"id" must be a string or a whole number, not {type(identity).__name__}')
         return cls(
             messages=row["messages"],
