@@ -59,7 +59,7 @@ def opened(path: Path, reading: Reading) -> Iterator[io.BufferedReader[Any]]:
         if zipped:
             stream = io.BufferedReader(_Unzipped(raw), _BUFFER)
         try:
-            with _damage():
+            with damage():
                 start = stream.peek(3)[:3]
             if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
                 raise InputError(f"{reading.name} is UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8")
@@ -95,7 +95,7 @@ def lines_of(stream: io.BufferedReader[Any], limit: int = MAX_LINE) -> Iterator[
 
     Raises DamagedError where the gzip stream is cut off or corrupt.
     """
-    with _damage():
+    with damage():
         for line in iter(partial(stream.readline, limit), b""):
             if len(line) < limit or line.endswith(b"\n"):
                 yield line
@@ -111,7 +111,8 @@ def too_long(limit: int) -> str:
 
 
 @contextmanager
-def _damage() -> Iterator[None]:
+def damage() -> Iterator[None]:
+    """Turns what gzip raises into DamagedError."""
     try:
         yield
     except EOFError:
