@@ -77,7 +77,9 @@ class App(click.Group):
         except RewardError as error:
             if invocation.debug:
                 traceback.print_exc()
-            return _say(str(error), USER_ERROR)
+            # Malformed rows are listed; what else a message quotes, an exception's text, goes on one line.
+            text = str(error) if "rejected" in error.about else " ".join(str(error).split())
+            return _say(text, USER_ERROR)
         except OSError as error:
             if error.errno == errno.EPIPE:
                 _forget_stdout()

@@ -7,11 +7,12 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from types import TracebackType
 
 import click
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as RichProgress
 from rich.table import Column
@@ -55,17 +56,35 @@ def rejected_name(stem: str) -> str:
     return f"{stem}.rejected.jsonl"
 
 
+@dataclass(frozen=True, slots=True)
+class _Narrower:
+    """Leaves room for the ^C that a terminal echoes behind a line, which else would break it in two."""
+
+    inner: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from console.render(self.inner, options.update_width(max(options.max_width - 4, 20)))
+
+
+class _Bar(RichProgress):
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield _Narrower(self.make_tasks_table(self.tasks))
+
+
 class Gauge:
     """How far a job is: a bar on a terminal, else a line now and then; use as a context manager.
 
     Nothing is shown of a job that is done within ``patience`` seconds.
     """
 
-    def __init__(self, what: str, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, what: str, patience: float = PATIENCE, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._what = what
         self._patience = patience
-        self._bar: RichProgress | None = None
-        self._started = self._said = time.monotonic()
+        self._clock = clock
+        self._bar: _Bar | None = None
+        self._started = self._said = clock()
         self._seen: deque[tuple[float, int]] = deque()
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
@@ -78,36 +97,41 @@ class Gauge:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, done: int, share: float | None, note: str, count: str | None = None) -> None:
-        """Show that ``done`` are done, which is ``share`` of all where that is known."""
-        now = time.monotonic()
-        rate = self._rate(now, done)
+    def count(self, done: int, total: int, note: str = "", *, before: int = 0) -> None:
+        """Show that ``done`` of ``total`` are done, ``before`` of them in an earlier run."""
+        self._show(done - before, f"{done:,}/{total:,}", done / total if total else 1.0, total - done, note)
+
+    def share(self, done: int, share: float, note: str = "") -> None:
+        """Show that ``done`` are done, which is that share of all, from 0 to 1."""
+        self._show(done, f"{done:,}", share, done / share - done if share else 0.0, note)
+
+    def _show(self, fresh: int, count: str, share: float, left: float, note: str) -> None:
+        now = self._clock()
+        rate = self._rate(now, fresh)
         if now - self._started < self._patience:
             return
-        pieces = [count or f"{done:,}"]
+        pieces = [count]
         if rate > 0:
             pieces.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s")
-            if share is not None and 0 < share < 1:
-                pieces.append(f"{clock(done / share * (1 - share) / rate)} left")
-        if note:
-            pieces.append(note)
+            pieces += [f"{as_clock(left / rate)} left"] if left > 0 else []
+        pieces += [note] if note else []
         if self._terminal:
             self._draw(share, "  ".join(pieces))
         elif now - self._said >= LINE_SECONDS:
             self._said = now
             click.echo(f"{self._what} {', '.join(pieces)}", err=True)
 
-    def _rate(self, now: float, done: int) -> float:
+    def _rate(self, now: float, fresh: int) -> float:
         """Per second, over the last seconds."""
-        self._seen.append((now, done))
+        self._seen.append((now, fresh))
         while now - self._seen[0][0] > _RATE_SECONDS and len(self._seen) > 2:
             self._seen.popleft()
         then, before = self._seen[0]
-        return (done - before) / (now - then) if now > then else 0.0
+        return (fresh - before) / (now - then) if now > then else 0.0
 
-    def _draw(self, share: float | None, text: str) -> None:
+    def _draw(self, share: float, text: str) -> None:
         if self._bar is None:
-            self._bar = RichProgress(
+            self._bar = _Bar(
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=None),
                 TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True), markup=False),
@@ -115,16 +139,15 @@ class Gauge:
                 transient=True,
                 expand=True,
             )
-            self._bar.add_task(self._what, total=None, text="")
+            self._bar.add_task(self._what, total=1.0, text="")
             self._bar.start()
-        total = None if share is None else 1.0
-        self._bar.update(self._bar.task_ids[0], total=total, completed=share or 0.0, text=text)
+        self._bar.update(self._bar.task_ids[0], completed=share, text=text)
 
 
-def clock(seconds: float) -> str:
+def as_clock(seconds: float) -> str:
     """Seconds as a clock shows them.
 
-    >>> clock(7.2), clock(190), clock(7200)
+    >>> as_clock(7.2), as_clock(190), as_clock(7200)
     ('0:07', '3:10', '2:00:00')
     """
     minutes, rest = divmod(round(seconds), 60)

@@ -21,9 +21,10 @@ PAGE = Path("docs", "cli.md")
 _INTRODUCTION = """\
 # The command line
 
-Every flag has an environment variable, named beside it; a flag comes before its variable. An error of the
-user's is one line on standard error and exit status 2; `--debug` adds the traceback. Results go to standard
-output, all else to standard error.
+Every flag has an environment variable, named beside it; a flag comes before its
+variable. An error of the user's is one line on standard error and exit status
+2; `--debug` adds the traceback. Results go to standard output, all else to
+standard error.
 
 This page is generated: `python -m guerdon.cli.help`.
 """

@@ -104,13 +104,12 @@ def _rewards(
         if name.strip() in found:
             raise InputError(f"--metrics-folders gives the name {name.strip()!r} twice")
         found[name.strip()] = find_reward(folder.strip(), parameters).named(name.strip())
-    for text in rewards:
-        if text in further:
-            continue
+    plain = [word for word in rewards if word not in further]
+    for position, text in enumerate(plain):
+        if text in plain[:position]:
+            raise InputError(f"{text} is given twice")
         reward = find_reward(text, parameters)
         name = reward.name if reward.name not in found else text
-        if name in found:
-            raise InputError(f"{text} is given twice")
         found[name] = reward.named(name)
     if not found:
         raise InputError('there is nothing to preview; name a reward, or --metrics-folders "name=folder"')

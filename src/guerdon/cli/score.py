@@ -119,7 +119,7 @@ class _Run:
         request = self.request
         # Shown from the start: the workers may take a while to load the reward.
         with Gauge("scoring", patience=0.0) as self.gauge:
-            self.gauge.update(0, 0.0, "", f"0/{self.survey.good:,}")
+            self.gauge.count(0, self.survey.good)
             try:
                 return score_all(
                     self.reward,
@@ -146,10 +146,7 @@ class _Run:
             return
         notes = [] if progress.mean is None else [f"mean {progress.mean:.3f}"]
         notes += [f"{progress.failed:,} failed"] if progress.failed else []
-        total = self.survey.good
-        self.gauge.update(
-            progress.done, progress.done / total, "  ".join(notes), f"{progress.done:,}/{total:,}"
-        )
+        self.gauge.count(progress.done, self.survey.good, "  ".join(notes), before=progress.resumed)
 
 
 class _Counted:
@@ -224,7 +221,7 @@ def checked(data: Dataset, skip_bad_rows: bool) -> Survey:
     from guerdon.data.rows import BadRowsError
 
     with Gauge("checking") as gauge:
-        survey = data.survey(lambda p: gauge.update(p.rows, p.share, f"{p.bad:,} malformed" if p.bad else ""))
+        survey = data.survey(lambda p: gauge.share(p.rows, p.share, f"{p.bad:,} malformed" if p.bad else ""))
     if survey.bad and not (skip_bad_rows and survey.good):
         raise BadRowsError.of(survey.rejected, survey.bad, survey.rows)
     return survey
@@ -300,7 +297,8 @@ def _print_summary(run: _Run, scores: Scores) -> None:
     if run.resumed:
         said += f"; {run.resumed:,} had been scored before"
     if run.survey.bad:
-        said += f"; {run.survey.bad:,} malformed rows left out, see {run.rejected}"
+        rows = "row" if run.survey.bad == 1 else "rows"
+        said += f"; {run.survey.bad:,} malformed {rows} left out, see {run.rejected}"
     if scores.path is not None:
         said += f"\nscores in {scores.path}"
     click.echo(said, err=True)

@@ -30,6 +30,9 @@ class _Missing:
     def __repr__(self) -> str:
         return "MISSING"
 
+    def __reduce__(self) -> str:
+        return "MISSING"  # by name: it is compared by identity, also in the process it travels to
+
 
 MISSING: Final = _Missing()
 """What a getter gives where the sample has no such value."""

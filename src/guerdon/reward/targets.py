@@ -63,8 +63,9 @@ def _instance(cls: type, left: dict[str, Any]) -> Any:
     mine = {name: left.pop(name) for name in list(left) if name in names}
     try:
         return build(**mine)
-    except TypeError as error:
-        raise BindingError(f"cannot make a {cls.__name__}: {error}") from error
+    except Exception as error:  # the edge to the user's own constructor
+        reason = str(error) if isinstance(error, TypeError) else f"{type(error).__name__}: {error}"
+        raise BindingError(f"cannot make a {cls.__name__}: {reason}") from error
 
 
 def name_of(target: Any) -> str:
