@@ -275,22 +275,27 @@ class LimitFlags:
     max_memory: int | None
     batch_size: int
 
-    def check(self) -> None:
-        """Raises InputError where an environment variable holds what is no such limit."""
-        for name in ("timeout", "workers", "concurrency", "max_memory", "load_timeout"):
-            setting(name)
-
     def options(self) -> dict[str, Any]:
         """As arguments of ``guerdon.score``."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
+def check_variables() -> None:
+    """Raises InputError where an environment variable of a limit holds what is none."""
+    for name in SETTINGS:
+        setting(name)
+
+
+timeout_option = _setting_option(
+    "timeout", "seconds", f"the reward's own, or {SETTINGS['timeout'].default:g}"
+)
+workers_option = _setting_option("workers", "count", "one a processor")
 limit_options = _bundled(
     LimitFlags,
     "limits",
     [
-        _setting_option("timeout", "seconds", f"the reward's own, or {SETTINGS['timeout'].default:g}"),
-        _setting_option("workers", "count", "one a processor"),
+        timeout_option,
+        workers_option,
         _setting_option("concurrency", "count", f"the reward's own, or {SETTINGS['concurrency'].default}"),
         _setting_option("max_memory", "bytes", f"{SETTINGS['max_memory'].default >> 30}GiB"),
         option(

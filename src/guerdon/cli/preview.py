@@ -12,6 +12,7 @@ from guerdon.cli.options import (
     DataFlags,
     LimitFlags,
     OneALine,
+    check_variables,
     data_options,
     debug_option,
     find_reward,
@@ -72,7 +73,7 @@ def preview(
     from guerdon.cli.score import checked
     from guerdon.scoring.run import score
 
-    limits.check()
+    check_variables()
     with prints_to_stderr():
         found = _rewards(rewards, folders, parameters)
         data = flags.open(source, max_samples)

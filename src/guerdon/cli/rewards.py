@@ -6,7 +6,6 @@ import doctest
 import inspect
 import json
 import re
-import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -188,8 +187,10 @@ def _signature(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 def _given(parameter: inspect.Parameter) -> Given:
     empty = parameter.empty
-    annotation = None if parameter.annotation is empty else inspect.formatannotation(parameter.annotation)
-    return Given(parameter.name, annotation, None if parameter.default is empty else repr(parameter.default))
+    default = None if parameter.default is empty else repr(parameter.default)
+    if parameter.annotation is empty or isinstance(parameter.annotation, str):
+        return Given(parameter.name, None if parameter.annotation is empty else parameter.annotation, default)
+    return Given(parameter.name, inspect.formatannotation(parameter.annotation), default)
 
 
 def _example(text: str) -> str | None:
@@ -247,9 +248,13 @@ def _print_card(card: Card, console: Console) -> None:
     for label, fact in facts.items():
         if fact:
             _beside(label, 12, Text(clean(fact, console)), console)
-    for block in filter(None, (_without_examples(card.docstring), card.example)):
+    for paragraph in _paragraphs(card.docstring):
         console.print()
-        console.print(Text(clean(textwrap.indent(block, "  "), console)), soft_wrap=True)
+        _beside("", 2, Text(clean(paragraph, console)), console)
+    if card.example:
+        console.print()
+        for line in card.example.splitlines():  # not wrapped: it is to be copied
+            console.print(Text(clean(f"  {line}", console)), soft_wrap=True)
 
 
 def _parameter_line(given: Given) -> str:
@@ -258,7 +263,11 @@ def _parameter_line(given: Given) -> str:
     return f"{given.name}{annotation}{default}"
 
 
-def _without_examples(text: str) -> str:
-    """The docstring but for its examples, which are shown after it."""
-    kept = [part for part in re.split(r"\n[ \t]*\n", text) if not part.lstrip().startswith(">>>")]
-    return "\n\n".join(kept).strip("\n")
+def _paragraphs(text: str) -> list[str]:
+    """The paragraphs of a docstring but for its examples; those without a layout of their own on one line."""
+    parts = [part.strip("\n") for part in re.split(r"\n[ \t]*\n", text)]
+    return [
+        part if re.search(r"^(\s|[-*] |\d+\. )", part, re.MULTILINE) else part.replace("\n", " ")
+        for part in parts
+        if not part.lstrip().startswith(">>>")
+    ]

@@ -17,6 +17,7 @@ from guerdon.cli.options import (
     DataFlags,
     Invocation,
     LimitFlags,
+    check_variables,
     data_options,
     debug_option,
     find_reward,
@@ -179,7 +180,7 @@ def _prepared(request: Request) -> _Run:
 
 
 def _check_flags(request: Request) -> None:
-    request.limits.check()
+    check_variables()
     if request.resume and request.overwrite:
         raise InputError("--resume completes a file and --overwrite replaces it; give one of them")
     if (request.resume or request.overwrite) and request.output is None:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from guerdon.cli.options import (
-    LimitFlags,
     Parsed,
+    check_variables,
     debug_option,
     find_reward,
-    limit_options,
     option,
     parameter_option,
+    timeout_option,
+    workers_option,
 )
 from guerdon.errors import InputError
 
@@ -48,9 +49,17 @@ def parse_tolerance(value: str | float) -> float:
     help="How far a score may be off.",
 )
 @parameter_option
-@limit_options
+@timeout_option
+@workers_option
 @debug_option
-def test(reward: str, cases: str, tolerance: float, parameters: dict[str, Any], limits: LimitFlags) -> None:
+def test(
+    reward: str,
+    cases: str,
+    tolerance: float,
+    parameters: dict[str, Any],
+    timeout: float | None,
+    workers: int | None,
+) -> None:
     """Score the samples of CASES with REWARD and compare each with the score that the case expects.
 
     CASES is a JSON Lines file: a sample a line, with what is expected of it. For each case that is off
@@ -59,14 +68,14 @@ def test(reward: str, cases: str, tolerance: float, parameters: dict[str, Any], 
     from guerdon.cli.display import prints_to_stderr
     from guerdon.testing import run_cases
 
-    limits.check()
+    check_variables()
     with prints_to_stderr():
         outcomes = run_cases(
             find_reward(reward, parameters),
             cases,
             tolerance=tolerance,
-            timeout=limits.timeout,
-            workers=limits.workers,
+            timeout=timeout,
+            workers=workers,
         )
     if not outcomes:
         raise InputError(f"{cases} holds no cases")
