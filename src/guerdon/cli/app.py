@@ -104,7 +104,9 @@ def _usage(error: click.ClickException) -> str:
     """What is wrong with the command line, on one line, and where it says how it is right."""
     message = " ".join(error.format_message().split()).rstrip(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return message if context is None else f"{message}; see: {context.command_path} --help"
+    if context is None:
+        return message
+    return f"{message}{' See' if message.endswith('?') else '; see'}: {context.command_path} --help"
 
 
 def _forget_stdout() -> None:
