@@ -70,8 +70,9 @@ def _by_name(name: str) -> RewardFunction | None:
         return None
     try:
         target = point.load()
-    except (ImportError, AttributeError) as error:
-        raise ResolutionError(f"the reward {name!r} cannot be loaded from {point.value}: {error}") from error
+    except (Exception, SystemExit) as error:  # the edge to another package's code
+        reason = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+        raise ResolutionError(f"the reward {name!r} cannot be loaded from {point.value}: {reason}") from error
     reward = target if isinstance(target, RewardFunction) else RewardFunction(target)
     return reward if reward.name == name else reward.named(name)
 

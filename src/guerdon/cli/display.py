@@ -1,0 +1,132 @@
+"""What a command shows: consoles, and how far a long job is, on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from types import TracebackType
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as RichProgress
+from rich.table import Column
+
+PATIENCE = 0.5
+"""Seconds that a job may take before it is worth a bar."""
+
+LINE_SECONDS = 10.0
+"""Seconds between two lines where standard error is no terminal."""
+
+_RATE_SECONDS = 10.0
+"""How far back the rate looks."""
+
+
+class _Console(Console):
+    """Prints text as it is, and leaves a broken pipe to the program."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(
+            file=sys.stderr if stderr else sys.stdout, highlight=False, markup=False, emoji=False
+        )
+
+    def on_broken_pipe(self) -> None:
+        raise  # the BrokenPipeError, while which this is called
+
+
+def output() -> Console:
+    """Standard output as it is now."""
+    return _Console()
+
+
+@contextlib.contextmanager
+def prints_to_stderr() -> Iterator[None]:
+    """While user code runs here: what it prints must not mix with results on standard output."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
+
+
+def rejected_name(stem: str) -> str:
+    """The file that malformed rows of a data set or a run are written to."""
+    return f"{stem}.rejected.jsonl"
+
+
+class Gauge:
+    """How far a job is: a bar on a terminal, else a line now and then; use as a context manager.
+
+    Nothing is shown of a job that is done within ``patience`` seconds.
+    """
+
+    def __init__(self, what: str, patience: float = PATIENCE) -> None:
+        self._what = what
+        self._patience = patience
+        self._bar: RichProgress | None = None
+        self._started = self._said = time.monotonic()
+        self._seen: deque[tuple[float, int]] = deque()
+        self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    def __enter__(self) -> Gauge:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, done: int, share: float | None, note: str, count: str | None = None) -> None:
+        """Show that ``done`` are done, which is ``share`` of all where that is known."""
+        now = time.monotonic()
+        rate = self._rate(now, done)
+        if now - self._started < self._patience:
+            return
+        pieces = [count or f"{done:,}"]
+        if rate > 0:
+            pieces.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s")
+            if share is not None and 0 < share < 1:
+                pieces.append(f"{clock(done / share * (1 - share) / rate)} left")
+        if note:
+            pieces.append(note)
+        if self._terminal:
+            self._draw(share, "  ".join(pieces))
+        elif now - self._said >= LINE_SECONDS:
+            self._said = now
+            click.echo(f"{self._what} {', '.join(pieces)}", err=True)
+
+    def _rate(self, now: float, done: int) -> float:
+        """Per second, over the last seconds."""
+        self._seen.append((now, done))
+        while now - self._seen[0][0] > _RATE_SECONDS and len(self._seen) > 2:
+            self._seen.popleft()
+        then, before = self._seen[0]
+        return (done - before) / (now - then) if now > then else 0.0
+
+    def _draw(self, share: float | None, text: str) -> None:
+        if self._bar is None:
+            self._bar = RichProgress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=None),
+                TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True), markup=False),
+                console=_Console(stderr=True),
+                transient=True,
+                expand=True,
+            )
+            self._bar.add_task(self._what, total=None, text="")
+            self._bar.start()
+        total = None if share is None else 1.0
+        self._bar.update(self._bar.task_ids[0], total=total, completed=share or 0.0, text=text)
+
+
+def clock(seconds: float) -> str:
+    """Seconds as a clock shows them.
+
+    >>> clock(7.2), clock(190), clock(7200)
+    ('0:07', '3:10', '2:00:00')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
