@@ -30,6 +30,9 @@ class _Missing:
     def __repr__(self) -> str:
         return "MISSING"
 
+    def __reduce__(self) -> str:
+        return "MISSING"  # by name: there is one, also where a plan has travelled to another process
+
 
 MISSING: Final = _Missing()
 """What a getter gives where the sample has no such value."""
