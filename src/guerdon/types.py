@@ -7,7 +7,15 @@ from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, Va
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from guerdon.errors import InputError, NotApplicableError, RewardError, error_of_kind, kind_of
 
@@ -82,18 +90,11 @@ class Message(Record):
     ('user', 'What is 2 + 2?', 'nobody', {'role': 'user', 'content': 'What is 2 + 2?'})
     """
 
-    role: str
-    content: str | list[dict[str, Any]] | None = ""
+    role: StrictStr
+    content: StrictStr | list[dict[str, Any]] | None = ""
     name: str | None = None
     tool_calls: list[ToolCall] | None = None
     tool_call_id: str | None = None
-
-    @field_validator("content", mode="before")
-    @classmethod
-    def _no_bytes(cls, value: Any) -> Any:
-        if isinstance(value, bytes | bytearray):
-            raise ValueError("content must be text, not bytes")
-        return value
 
     @property
     def text(self) -> str:
@@ -127,7 +128,9 @@ def as_messages(value: Any, what: str = "messages") -> list[Message]:
 
     Raises InputError with the index and the field that is wrong.
     """
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
+    if type(value) is not list and (
+        isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence)
+    ):
         raise InputError(
             f"{what} must be a list of messages such as "
             f'[{{"role": "user", "content": "…"}}], not {type(value).__name__}'
@@ -137,7 +140,7 @@ def as_messages(value: Any, what: str = "messages") -> list[Message]:
         if type(item) is Message:
             messages.append(item)
             continue
-        if not isinstance(item, Mapping):
+        if type(item) is not dict and not isinstance(item, Mapping):
             raise InputError(
                 f"{what}[{i}] must be an object with a role and a content, not {type(item).__name__}"
             )
@@ -324,6 +327,21 @@ class EvaluateResult(_Result):
         return self
 
     @classmethod
+    def of_score(cls, score: float) -> EvaluateResult:
+        """The result that has nothing but a score; a third of the price of building it from keywords.
+
+        Raises ValueError where the score is not finite.
+        """
+        # What pydantic's model_construct does, without asking every field for its default and its alias.
+        result = cls.__new__(cls)
+        put = object.__setattr__
+        put(result, "__dict__", {**_DEFAULTS, "metrics": {}, "score": finite(score)})
+        put(result, "__pydantic_fields_set__", {"score"})
+        put(result, "__pydantic_extra__", None)
+        put(result, "__pydantic_private__", None)
+        return result
+
+    @classmethod
     def failure(cls, error: BaseException | str, kind: str | None = None) -> EvaluateResult:
         """The result for a failure; an exception is kept so that ``unwrap`` raises it again."""
         if isinstance(error, str):
@@ -375,6 +393,8 @@ class EvaluateResult(_Result):
     def __float__(self) -> float:
         return self.unwrap()
 
+
+_DEFAULTS = {name: f.default for name, f in EvaluateResult.model_fields.items()}
 
 RewardOutput = EvaluateResult
 MetricRewardOutput = MetricResult
@@ -429,7 +449,7 @@ class Sample:
         A ``metadata`` column that is an object is merged with them; a column of its own wins.
         Raises InputError that says which key is wrong.
         """
-        if not isinstance(row, Mapping):
+        if type(row) is not dict and not isinstance(row, Mapping):
             raise InputError(f"a row must be an object with messages, not {type(row).__name__}")
         if "messages" not in row:
             names = ", ".join(sorted(map(str, row))[:12]) or "none"
@@ -447,7 +467,7 @@ class Sample:
             if key not in _SAMPLE_KEYS:
                 metadata[key] = value
         identity = row.get("id")
-        if identity is not None and not isinstance(identity, str | int):
+        if identity is not None and (isinstance(identity, bool) or not isinstance(identity, str | int)):
             raise InputError(f'"id" must be a string or a whole number, not {type(identity).__name__}')
         return cls(
             messages=row["messages"],

@@ -52,7 +52,7 @@ class Dataset:
 
     def __init__(self, name: str, parts: list[Part], columns: Columns, limit: int | None) -> None:
         self.name = name
-        """What the data set was opened as."""
+        """What to call it in messages: what it was opened as, or its only file."""
         self._parts = parts
         self._columns = columns
         self._limit = limit
@@ -196,8 +196,9 @@ def open_dataset(
 
     Files are JSON Lines, JSON, CSV, each also compressed by gzip, Parquet and Arrow; a folder is read
     with all such files in it, by path; ``owner/name`` or ``owner/name:configuration`` that is no path
-    is had from the Hugging Face hub. What comes through a pipe is JSON Lines unless its name says
-    otherwise, and is kept in a temporary file, since a data set is read more than once.
+    is had from the Hugging Face hub. Files are streamed, except that a JSON document, of 256 MiB at
+    most, is held in memory. What comes through a pipe is JSON Lines unless its name says otherwise,
+    and is kept in a temporary file, since a data set is read more than once.
 
     ``columns`` says which columns make the sample, ``split`` which part of a folder or dataset is
     read, ``limit`` how many rows, counted from the first and with malformed ones.
@@ -216,4 +217,6 @@ def open_dataset(
     """
     if limit is not None and limit < 1:
         raise InputError(f"the limit is {limit}; give a whole number of 1 or more")
-    return Dataset(str(source), find_parts(source, split), columns or Columns(), limit)
+    parts = find_parts(source, split)
+    name = parts[0].name if len(parts) == 1 else str(source)
+    return Dataset(name, parts, columns or Columns(), limit)

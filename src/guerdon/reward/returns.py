@@ -39,6 +39,8 @@ def to_result(value: Any, name: str) -> EvaluateResult:
 
 
 def _convert(value: Any) -> EvaluateResult:
+    if type(value) in (float, int, bool):
+        return EvaluateResult.of_score(value)
     if isinstance(value, EvaluateResult):
         return _checked(value)
     if value is None:

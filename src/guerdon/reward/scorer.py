@@ -21,6 +21,7 @@ Explicit = Mapping[str, Any]
 """Arguments that a caller gave by name; they win over what the sample offers."""
 
 NOTHING: Explicit = {}
+_NUMBERS = (float, int, bool, EvaluateResult)
 
 
 class Scorer(ABC):
@@ -111,7 +112,7 @@ class FunctionScorer(Scorer):
 
     def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
         value = self._call(sample, explicit)
-        if inspect.isawaitable(value):
+        if type(value) not in _NUMBERS and inspect.isawaitable(value):
             value = run_coroutine(_await(value))
         return to_result(value, self.name)
 
