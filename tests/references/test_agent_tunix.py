@@ -170,7 +170,7 @@ print([r.score for r in guerdon.score("custom_rewards.my_reward_v1", rows, worke
 def test_registering_and_the_path_of_a_custom_reward(text: str, tmp_path: Path) -> None:
     """In a process of its own, since the name is that of a reward of the catalogue."""
     usage = translated(cut(text, "from agent_tunix.rewards import register", "python run_training"))
-    source = indented([*of_one_line(cut(text, *BLOCKS[2])), *of_one_line(usage)])
+    source = indented(of_one_line(cut(text, *BLOCKS[2]))) + indented(of_one_line(usage))
     (tmp_path / "usage.py").write_text(source + REGISTRY, encoding="utf-8")
     # The two functions of the document's file return a name that it leaves open.
     custom = indented(of_one_line(cut(text, "def my_reward_v1", "Register in")))

@@ -23,14 +23,17 @@ class ServerLike(Protocol):
 class ServerScore:
     """A reward server as a pointwise function: the conversation becomes its turns.
 
-    Raises InputError where the metadata does not fit the server's metadata class.
+    A field of the metadata class that is no column is looked for among what every sample has, such as
+    ``ground_truth``. Raises InputError where the metadata does not fit the server's metadata class.
     """
 
     def __init__(self, server: ServerLike) -> None:
         self.server = server
 
-    async def __call__(self, messages: list[Message], metadata: dict[str, Any]) -> Any:
-        return await self.server.score(self.server.make_request(messages, metadata))
+    async def __call__(self, messages: list[Message], metadata: dict[str, Any], **offered: Any) -> Any:
+        fields = getattr(getattr(self.server, "metadata_cls", None), "model_fields", ())
+        known = {name: value for name, value in offered.items() if name in fields and value is not None}
+        return await self.server.score(self.server.make_request(messages, {**known, **metadata}))
 
 
 def callable_behind(target: Any, fixed: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
