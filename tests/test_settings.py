@@ -54,7 +54,10 @@ def test_readable_values(parse: Callable[[Any], Any], given: Any, value: Any) ->
 @pytest.mark.parametrize(
     ("parse", "values"),
     [
-        (parse_bytes, ["", "0", 0, -1, True, "-5MB", "5 zb", "MB", "1e9", "0.0001", "i", "ib", None, NAN, [1]]),
+        (
+            parse_bytes,
+            ["", "0", 0, -1, True, "-5MB", "5 zb", "MB", "1e9", "0.0001", "i", "ib", None, NAN, [1]],
+        ),
         (parse_seconds, ["", "0", 0, -1, "ten", "inf", INF, NAN, None, True, 10**400, [1], "10s"]),
         (parse_count, ["", "-1", -1, "2.5", 2.5, INF, NAN, True, None, "many", [1]]),
         (parse_positive, ["0", 0, True, 0.5, None, INF]),

@@ -16,7 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from guerdon import EvaluateResult, Message, MetricResult, MetricRewardOutput, RewardOutput, Sample, StepOutput
+from guerdon import (
+    EvaluateResult,
+    Message,
+    MetricResult,
+    MetricRewardOutput,
+    RewardOutput,
+    Sample,
+    StepOutput,
+)
 from guerdon.errors import InputError, InvalidResultError, NotApplicableError, RewardError
 from guerdon.scoring.outcome import metrics_as_dicts, metrics_from_dicts, pack, unpack
 from guerdon.types import Provenance, as_messages, finite
@@ -91,7 +99,9 @@ MESSAGES = st.builds(
     st.fixed_dictionaries(
         {"role": st.text()},
         optional={
-            "content": st.text() | st.none() | st.lists(st.dictionaries(st.text(), JSON, max_size=2), max_size=2),
+            "content": st.text()
+            | st.none()
+            | st.lists(st.dictionaries(st.text(), JSON, max_size=2), max_size=2),
             "name": st.text() | st.none(),
             "tool_call_id": st.text(),
             "tool_calls": st.just([CALL]),
@@ -181,7 +191,11 @@ def test_what_is_no_number_is_refused_in_one_short_line(value: Any) -> None:
     with pytest.raises(ValueError, match="^the thing must be ") as caught:
         finite(value, "the thing")
     assert len(str(caught.value)) < 200
-    for build in (EvaluateResult, MetricResult, lambda v: EvaluateResult(0.0, metrics={"m": MetricResult(v)})):
+    for build in (
+        EvaluateResult,
+        MetricResult,
+        lambda v: EvaluateResult(0.0, metrics={"m": MetricResult(v)}),
+    ):
         with pytest.raises(ValidationError):
             build(value)
 

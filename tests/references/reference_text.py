@@ -74,7 +74,12 @@ def is_opener(statement: str) -> bool:
 
 def parses(statement: str) -> bool:
     """Whether this is one whole statement, or the whole head of one with a body."""
-    before = {"elif": "if x: pass\n", "else": "if x: pass\n", "except": "try: pass\n", "finally": "try: pass\n"}
+    before = {
+        "elif": "if x: pass\n",
+        "else": "if x: pass\n",
+        "except": "try: pass\n",
+        "finally": "try: pass\n",
+    }
     word = keyword(statement)
     body = " pass" if is_opener(statement) else ""
     after = "\nfinally: pass" if word == "try" else ""

@@ -183,7 +183,9 @@ def test_the_documents_test_suite_runs(text: str, tmp_path: Path) -> None:
     suite = indented(of_one_line(cut(text, "from agent_tunix.custom_rewards", "Run tests")))
     (tmp_path / "test_rewards.py").write_text(suite.replace("agent_tunix.", ""), encoding="utf-8")
     graded = "lambda response, answer: 1.0 if answer in response else 0.5 if response == 'Four' else 0.0"
-    source = f"from guerdon import RewardFunction\nmy_reward = RewardFunction({graded}).as_function('response')"
+    source = (
+        f"from guerdon import RewardFunction\nmy_reward = RewardFunction({graded}).as_function('response')"
+    )
     (tmp_path / "custom_rewards.py").write_text(source, encoding="utf-8")
     done = subprocess.run([sys.executable, "test_rewards.py"], cwd=tmp_path, capture_output=True, text=True)
     assert (done.stderr, done.stdout.count("Expected:")) == ("", 3)

@@ -68,7 +68,11 @@ def test_the_test_script_runs(project: Path) -> None:
     [
         ([], 0.0, "Insufficient messages"),
         ([{"role": "user", "content": "hello?"}], 0.0, "Insufficient messages"),
-        ([{"role": "system", "content": "x"}, {"role": "assistant", "content": "y"}], 0.0, "No user query found"),
+        (
+            [{"role": "system", "content": "x"}, {"role": "assistant", "content": "y"}],
+            0.0,
+            "No user query found",
+        ),
         (
             [{"role": "user", "content": "x"}, {"role": "user", "content": "y"}],
             0.0,

@@ -114,7 +114,9 @@ def test_a_reward_with_fixed_arguments_is_called_inside_another(
         parsed_arguments: dict[str, object],
         function_name: str | None = None,
     ) -> float:
-        calls.append((function_name, argument_match_strictness, sorted(parsed_arguments), messages[-1]["role"]))
+        calls.append(
+            (function_name, argument_match_strictness, sorted(parsed_arguments), messages[-1]["role"])
+        )
         return float(function_name == expected_call_schema["name"])
 
     def parse_potential_function_call(text: str) -> tuple[bool, dict[str, object]]:
@@ -127,7 +129,9 @@ def test_a_reward_with_fixed_arguments_is_called_inside_another(
     }
     exec(source, names)
     agent = guerdon.RewardFunction(names["my_agent_reward"])
-    assert [agent(said(text), [QUESTION]).score for text in ("call get_weather", "call other", "helpful")] == [
+    assert [
+        agent(said(text), [QUESTION]).score for text in ("call get_weather", "call other", "helpful")
+    ] == [
         1.0,
         0.0,
         0.5,

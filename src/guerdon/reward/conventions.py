@@ -30,6 +30,9 @@ class _Missing:
     def __repr__(self) -> str:
         return "MISSING"
 
+    def __reduce__(self) -> str:
+        return "MISSING"
+
 
 MISSING: Final = _Missing()
 """What a getter gives where the sample has no such value."""
@@ -74,15 +77,29 @@ def _dicts(messages: Any) -> Any:
     return messages if messages is MISSING else [m.to_dict() for m in messages]
 
 
-def _column(name: str) -> Getter:
-    def get(sample: Sample) -> Any:
-        return sample.metadata.get(name, MISSING)
+def _got_as_dicts(getter: Getter, sample: Sample) -> Any:
+    return _dicts(getter(sample))
 
-    return get
+
+# Getters travel to worker processes, so they are functions of this module and partials of such.
+def _column(name: str) -> Getter:
+    return functools.partial(_value_in_column, name)
+
+
+def _value_in_column(name: str, sample: Sample) -> Any:
+    return sample.metadata.get(name, MISSING)
 
 
 def _metadata(sample: Sample) -> Any:
     return dict(sample.metadata)
+
+
+def _data_source(sample: Sample) -> Any:
+    return sample.metadata.get("data_source", "")
+
+
+def _id(sample: Sample) -> Any:
+    return MISSING if sample.id is None else sample.id
 
 
 POINTWISE: Mapping[str, Getter] = {
@@ -96,8 +113,8 @@ POINTWISE: Mapping[str, Getter] = {
     "prompt": _prompt,
     "metadata": _metadata,
     "extra_info": _metadata,
-    "data_source": lambda s: s.metadata.get("data_source", ""),
-    "id": lambda s: MISSING if s.id is None else s.id,
+    "data_source": _data_source,
+    "id": _id,
 }
 """What a pointwise function may name besides columns."""
 
@@ -222,7 +239,7 @@ class Plan:
     def _getter(self, parameter: Parameter) -> Getter:
         getter = POINTWISE.get(parameter.name) or _column(parameter.name)
         if parameter.name in ("messages", "original_messages") and wants_dicts(parameter.annotation):
-            return lambda sample: _dicts(getter(sample))
+            return functools.partial(_got_as_dicts, getter)
         return getter
 
     def arguments(self, sample: Sample, explicit: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -298,14 +315,14 @@ class BatchPlan:
         special: Mapping[str, BatchGetter] = {
             "completions": self._completions,
             "prompts": self._prompts,
-            "queries": lambda samples: [_prompt_text(s) + s.response for s in samples],
+            "queries": _queries,
             "labels": _each(_truth),
             "rollouts_messages": _each(_messages),
-            "step": lambda samples: samples[0].metadata.get("step", MISSING),
-            "mode": lambda samples: "train",
+            "step": _step,
+            "mode": _mode,
             "trainer_state": _trainer_state,
-            "log_extra": lambda samples: _log_nothing,
-            "log_metric": lambda samples: _log_nothing,
+            "log_extra": _log,
+            "log_metric": _log,
         }
         if parameter.name in special:
             getter = special[parameter.name]
@@ -314,7 +331,7 @@ class BatchPlan:
         if parameter.name in ("messages", "original_messages", "rollouts_messages") and wants_dicts(
             parameter.annotation
         ):
-            return lambda samples: [_dicts(messages) for messages in getter(samples)]
+            return functools.partial(_lists_of_dicts, getter)
         return getter
 
     def _completions(self, samples: Sequence[Sample]) -> list[Any]:
@@ -363,13 +380,31 @@ class BatchPlan:
 
 
 def _each(getter: Getter) -> BatchGetter:
-    def get(samples: Sequence[Sample]) -> Any:
-        values = [getter(sample) for sample in samples]
-        if all(value is MISSING for value in values):
-            return MISSING
-        return [None if value is MISSING else value for value in values]
+    return functools.partial(_values_of_each, getter)
 
-    return get
+
+def _values_of_each(getter: Getter, samples: Sequence[Sample]) -> Any:
+    values = [getter(sample) for sample in samples]
+    if all(value is MISSING for value in values):
+        return MISSING
+    return [None if value is MISSING else value for value in values]
+
+
+def _lists_of_dicts(getter: BatchGetter, samples: Sequence[Sample]) -> Any:
+    found = getter(samples)
+    return found if found is MISSING else [_dicts(messages) for messages in found]
+
+
+def _queries(samples: Sequence[Sample]) -> list[str]:
+    return [_prompt_text(sample) + sample.response for sample in samples]
+
+
+def _step(samples: Sequence[Sample]) -> Any:
+    return samples[0].metadata.get("step", MISSING) if samples else MISSING
+
+
+def _mode(samples: Sequence[Sample]) -> str:
+    return "train"
 
 
 def _prompt_text(sample: Sample) -> str:
@@ -378,7 +413,12 @@ def _prompt_text(sample: Sample) -> str:
 
 
 def _trainer_state(samples: Sequence[Sample]) -> Any:
-    return types.SimpleNamespace(global_step=samples[0].metadata.get("step", 0))
+    step = _step(samples)
+    return types.SimpleNamespace(global_step=0 if step is MISSING else step)
+
+
+def _log(samples: Sequence[Sample]) -> Callable[..., None]:
+    return _log_nothing
 
 
 def _log_nothing(*args: Any, **kwargs: Any) -> None:

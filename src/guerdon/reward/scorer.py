@@ -94,6 +94,16 @@ class FunctionScorer(Scorer):
             next((p.annotation for p in self._signature.parameters if p.name == "metadata"), "")
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The instance of a class is made anew where it arrives: it may hold a lock or a connection.
+        made_here = isinstance(self.target, type)
+        return {n: v for n, v in self.__dict__.items() if n != "_function" or not made_here}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_function" not in state:
+            self._function, _ = callable_behind(self.target, self._parameters)
+
     @property
     def parameters(self) -> Mapping[str, Any]:
         return self._parameters
