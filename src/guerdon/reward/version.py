@@ -148,8 +148,8 @@ class _Walk:
         try:
             data = hashlib.sha256(memoryview(value).cast("B")).hexdigest()
         except (TypeError, ValueError):
-            text = "" if type(value).__repr__ is object.__repr__ else repr(value)
-            if not text or text.startswith("<") or " at 0x" in text:
+            text = repr(value)
+            if text.startswith("<") or " at 0x" in text:
                 return None
             return ["repr", text]
         return ["bytes", self._type_name(type(value)), getattr(value, "shape", None), data]
