@@ -169,8 +169,8 @@ def finite(value: Any, what: str = "score") -> float:
     else:
         try:
             number = float(value)
-        except (TypeError, ValueError, OverflowError, RuntimeError) as error:
-            raise ValueError(f"{what} must be a number, not {_shown(value)}: {error}") from None
+        except Exception as error:  # the object's own code: whatever it raises, it gives no number
+            raise ValueError(f"{what} must be a number, not {_shown(value)}: {text_of(error)}") from None
     if not math.isfinite(number):
         raise ValueError(f"{what} must be finite, not {number}")
     return number
@@ -181,6 +181,21 @@ def _shown(value: Any) -> str:
         text = repr(value) if not isinstance(value, int) else f"a huge {type(value).__name__}"
         return text if len(text) <= 60 else text[:57] + "…"
     return f"a {type(value).__name__}"
+
+
+def text_of(error: BaseException) -> str:
+    """An exception as text: its class and message, of our own family the message alone.
+
+    >>> text_of(KeyError("x")), text_of(ValueError()), text_of(InputError("row 3 is empty"))
+    ("KeyError: 'x'", 'ValueError', 'row 3 is empty')
+    """
+    try:
+        text = str(error)
+    except Exception:  # the exception's own code: its name is left to say
+        text = ""
+    if isinstance(error, RewardError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 class _Result(BaseModel):
@@ -349,8 +364,7 @@ class EvaluateResult(_Result):
         """The result for a failure; an exception is kept so that ``unwrap`` raises it again."""
         if isinstance(error, str):
             return cls(error=error, error_kind=kind or "error")
-        text = str(error) if isinstance(error, RewardError) else f"{type(error).__name__}: {error}"
-        result = cls(error=text, error_kind=kind or kind_of(error))
+        result = cls(error=text_of(error), error_kind=kind or kind_of(error))
         result.__dict__["_exception"] = error
         return result
 
