@@ -17,10 +17,16 @@ def data_directory() -> Path:
     return Path(os.environ.get("GUERDON_DATA") or ROOT.parent / "shared" / "data")
 
 
+def references_directory() -> Path:
+    """Where the reference documents are: ``GUERDON_REFERENCES``, else ``references`` beside the data."""
+    return Path(os.environ.get("GUERDON_REFERENCES") or data_directory().parent / "references")
+
+
 # With GUERDON_CI set every skip is a failure, unless its reason starts with one of these words and what
 # they claim is so.
 ACCEPTED_SKIPS: Mapping[str, Callable[[], bool]] = {
     "no shared data": lambda: not data_directory().is_dir(),
+    "no reference documents": lambda: not references_directory().is_dir(),
 }
 
 
@@ -30,6 +36,15 @@ def data_dir() -> Path:
     directory = data_directory()
     if not directory.is_dir():
         pytest.skip(f"no shared data: {directory} is no directory; set GUERDON_DATA to where it is")
+    return directory
+
+
+@pytest.fixture(scope="session")
+def references_dir() -> Path:
+    """The directory of reference documents; a test that asks for it is skipped where there is none."""
+    directory = references_directory()
+    if not directory.is_dir():
+        pytest.skip(f"no reference documents: {directory} is no directory; set GUERDON_REFERENCES")
     return directory
 
 

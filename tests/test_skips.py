@@ -12,6 +12,7 @@ import pytest
 MARKED = '@pytest.mark.skip(reason="no time")\ndef test_a(): pass'
 CALLED = 'def test_a(): pytest.skip("no shared data: not today")'
 FIXTURE = "def test_a(data_dir): assert data_dir.is_dir()"
+REFERENCES = "def test_a(references_dir): assert references_dir.is_dir()"
 MODULE = 'pytest.skip("no Windows", allow_module_level=True)'
 EMPTY = '@pytest.mark.parametrize("x", [])\ndef test_a(x): pass'
 XFAIL = "@pytest.mark.xfail(strict=True)\ndef test_a(): assert False"
@@ -29,6 +30,8 @@ XFAIL = "@pytest.mark.xfail(strict=True)\ndef test_a(): assert False"
         (FIXTURE, True, True, True, "2 passed"),
         (FIXTURE, True, False, True, "no shared data"),
         (FIXTURE, False, False, True, "set GUERDON_DATA"),
+        # The documents lie beside the data, so they are absent in this pytest run.
+        (REFERENCES, True, True, True, "no reference documents"),
         # The reason is accepted only where it is true.
         (CALLED, True, False, True, "1 skipped"),
         (CALLED, True, True, False, "this one was: no shared data"),

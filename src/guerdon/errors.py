@@ -37,11 +37,10 @@ class RewardError(Exception):
         super().__init__(message)
         self.message = message
         self.about = about
+        for name, value in about.items():
+            setattr(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        about = self.__dict__.get("about", {})
-        if name in about:
-            return about[name]
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:

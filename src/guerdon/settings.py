@@ -18,6 +18,14 @@ _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
 
 
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to print a whole number of thousands of digits
+        return f"a huge {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
 def parse_bytes(value: str | int) -> int:
     """A number of bytes from ``"512MB"``, ``"2GiB"`` or a whole number.
 
@@ -26,13 +34,15 @@ def parse_bytes(value: str | int) -> int:
     """
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
-    match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([kmg]?i?b?)\s*", str(value), re.IGNORECASE)
+    text = "" if isinstance(value, int) else str(value)
+    match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([kmg]?i?b?)\s*", text, re.IGNORECASE)
     unit = match.group(2).lower() if match else None
     if unit in ("k", "m", "g"):
         unit += "b"
-    if match is None or unit not in _UNITS or float(match.group(1)) <= 0:
-        raise InputError(f"{value!r} is no amount of memory; write it as 512MB or 2GiB")
-    return int(float(match.group(1)) * _UNITS[unit])
+    amount = int(float(match.group(1)) * _UNITS[unit]) if match and unit in _UNITS else 0
+    if amount < 1:
+        raise InputError(f"{_shown(value)} is no amount of memory; write it as 512MB or 2GiB")
+    return amount
 
 
 def parse_seconds(value: str | float) -> float:
@@ -43,28 +53,28 @@ def parse_seconds(value: str | float) -> float:
     """
     try:
         seconds = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         seconds = float("nan")
-    if not 0 < seconds < float("inf"):
-        raise InputError(f"{value!r} is no number of seconds; give a positive number such as 10")
+    if not 0 < seconds < float("inf") or isinstance(value, bool):
+        raise InputError(f"{_shown(value)} is no number of seconds; give a positive number such as 10")
     return seconds
 
 
-def parse_count(value: str | int) -> int:
+def parse_count(value: str | float) -> int:
     """A whole number, zero or more, also from text."""
     try:
         count = int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         count = -1
-    if count < 0 or isinstance(value, bool):
-        raise InputError(f"{value!r} is no count; give a whole number of 0 or more")
+    if count < 0 or isinstance(value, bool) or (isinstance(value, float) and value != count):
+        raise InputError(f"{_shown(value)} is no count; give a whole number of 0 or more")
     return count
 
 
-def parse_positive(value: str | int) -> int:
+def parse_positive(value: str | float) -> int:
     """A whole number of at least 1, also from text."""
     if (count := parse_count(value)) < 1:
-        raise InputError(f"{value!r} is too small; give a whole number of 1 or more")
+        raise InputError(f"{_shown(value)} is too small; give a whole number of 1 or more")
     return count
 
 
@@ -73,7 +83,7 @@ def parse_bool(value: str | bool) -> bool:
     text = str(value).strip().lower()
     if text in _TRUE or text in _FALSE:
         return text in _TRUE
-    raise InputError(f"{value!r} is neither yes nor no; write 1 or 0")
+    raise InputError(f"{_shown(value)} is neither yes nor no; write 1 or 0")
 
 
 @dataclass(frozen=True, slots=True)

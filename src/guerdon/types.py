@@ -5,11 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from guerdon.errors import InputError, NotApplicableError, RewardError, error_of_kind, kind_of
+
+# Validators are built at the first use of a model (defer_build): a fifth of what importing guerdon costs.
 
 
 class Record(BaseModel):
@@ -19,7 +28,7 @@ class Record(BaseModel):
     that has a name.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=(), defer_build=True)
 
     def _mapping(self) -> dict[str, Any]:
         given = self.model_fields_set
@@ -82,18 +91,11 @@ class Message(Record):
     ('user', 'What is 2 + 2?', 'nobody', {'role': 'user', 'content': 'What is 2 + 2?'})
     """
 
-    role: str
-    content: str | list[dict[str, Any]] | None = ""
+    role: str = Field(strict=True)
+    content: Annotated[str, Field(strict=True)] | list[dict[str, Any]] | None = ""
     name: str | None = None
     tool_calls: list[ToolCall] | None = None
     tool_call_id: str | None = None
-
-    @field_validator("content", mode="before")
-    @classmethod
-    def _no_bytes(cls, value: Any) -> Any:
-        if isinstance(value, bytes | bytearray):
-            raise ValueError("content must be text, not bytes")
-        return value
 
     @property
     def text(self) -> str:
@@ -127,7 +129,9 @@ def as_messages(value: Any, what: str = "messages") -> list[Message]:
 
     Raises InputError with the index and the field that is wrong.
     """
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
+    if type(value) is not list and (
+        isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence)
+    ):
         raise InputError(
             f"{what} must be a list of messages such as "
             f'[{{"role": "user", "content": "…"}}], not {type(value).__name__}'
@@ -137,7 +141,7 @@ def as_messages(value: Any, what: str = "messages") -> list[Message]:
         if type(item) is Message:
             messages.append(item)
             continue
-        if not isinstance(item, Mapping):
+        if type(item) is not dict and not isinstance(item, Mapping):
             raise InputError(
                 f"{what}[{i}] must be an object with a role and a content, not {type(item).__name__}"
             )
@@ -165,8 +169,8 @@ def finite(value: Any, what: str = "score") -> float:
     else:
         try:
             number = float(value)
-        except (TypeError, ValueError, OverflowError, RuntimeError) as error:
-            raise ValueError(f"{what} must be a number, not {_shown(value)}: {error}") from None
+        except Exception as error:  # the object's own code: whatever it raises, it gives no number
+            raise ValueError(f"{what} must be a number, not {_shown(value)}: {text_of(error)}") from None
     if not math.isfinite(number):
         raise ValueError(f"{what} must be finite, not {number}")
     return number
@@ -179,10 +183,27 @@ def _shown(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
+def text_of(error: BaseException) -> str:
+    """An exception as text: its class and message, of our own family the message alone.
+
+    >>> text_of(KeyError("x")), text_of(ValueError()), text_of(InputError("row 3 is empty"))
+    ("KeyError: 'x'", 'ValueError', 'row 3 is empty')
+    """
+    try:
+        text = str(error)
+    except Exception:  # the exception's own code: its name is left to say
+        text = ""
+    if isinstance(error, RewardError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 class _Result(BaseModel):
     """What results share: every field readable by name as in a mapping, numbers checked on assignment."""
 
-    model_config = ConfigDict(extra="forbid", validate_assignment=True, protected_namespaces=())
+    model_config = ConfigDict(
+        extra="forbid", validate_assignment=True, protected_namespaces=(), defer_build=True
+    )
 
     def __getitem__(self, key: str) -> Any:
         if key in type(self).model_fields:
@@ -324,12 +345,26 @@ class EvaluateResult(_Result):
         return self
 
     @classmethod
+    def of_score(cls, score: float) -> EvaluateResult:
+        """The result that has nothing but a score; a third of the price of building it from keywords.
+
+        Raises ValueError where the score is not finite.
+        """
+        # What pydantic's model_construct does, without asking every field for its default and its alias.
+        result = cls.__new__(cls)
+        put = object.__setattr__
+        put(result, "__dict__", {**_DEFAULTS, "metrics": {}, "score": finite(score)})
+        put(result, "__pydantic_fields_set__", {"score"})
+        put(result, "__pydantic_extra__", None)
+        put(result, "__pydantic_private__", None)
+        return result
+
+    @classmethod
     def failure(cls, error: BaseException | str, kind: str | None = None) -> EvaluateResult:
         """The result for a failure; an exception is kept so that ``unwrap`` raises it again."""
         if isinstance(error, str):
             return cls(error=error, error_kind=kind or "error")
-        text = str(error) if isinstance(error, RewardError) else f"{type(error).__name__}: {error}"
-        result = cls(error=text, error_kind=kind or kind_of(error))
+        result = cls(error=text_of(error), error_kind=kind or kind_of(error))
         result.__dict__["_exception"] = error
         return result
 
@@ -375,6 +410,8 @@ class EvaluateResult(_Result):
     def __float__(self) -> float:
         return self.unwrap()
 
+
+_DEFAULTS = {name: f.default for name, f in EvaluateResult.model_fields.items()}
 
 RewardOutput = EvaluateResult
 MetricRewardOutput = MetricResult
@@ -429,7 +466,7 @@ class Sample:
         A ``metadata`` column that is an object is merged with them; a column of its own wins.
         Raises InputError that says which key is wrong.
         """
-        if not isinstance(row, Mapping):
+        if type(row) is not dict and not isinstance(row, Mapping):
             raise InputError(f"a row must be an object with messages, not {type(row).__name__}")
         if "messages" not in row:
             names = ", ".join(sorted(map(str, row))[:12]) or "none"
@@ -447,7 +484,7 @@ class Sample:
             if key not in _SAMPLE_KEYS:
                 metadata[key] = value
         identity = row.get("id")
-        if identity is not None and not isinstance(identity, str | int):
+        if identity is not None and (isinstance(identity, bool) or not isinstance(identity, str | int)):
             raise InputError(f'"id" must be a string or a whole number, not {type(identity).__name__}')
         return cls(
             messages=row["messages"],

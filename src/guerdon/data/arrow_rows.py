@@ -15,6 +15,9 @@ from guerdon.errors import InputError, MissingExtraError
 _BATCH = 512
 """Rows that are turned into Python objects at once: few, as one row may hold megabytes."""
 
+_CHUNK = 2**18
+"""Bytes of a column that are read at once; without a number Arrow reads all of a row group."""
+
 
 def optional(module: str, what: str) -> Any:
     """The module of the extra ``data``; raises MissingExtraError that says what needs it."""
@@ -34,7 +37,7 @@ def read_parquet(path: Path, reading: Reading) -> Iterator[Item]:
     size = path.stat().st_size
     with pa.OSFile(str(path)) as source:
         try:
-            file = parquet.ParquetFile(source, pre_buffer=False)
+            file = parquet.ParquetFile(source, pre_buffer=False, buffer_size=_CHUNK)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{reading.name} is not a Parquet file: {_line(error)}") from None
         scale = size / max(file.metadata.num_rows, 1)
@@ -56,13 +59,12 @@ def read_arrow(path: Path, reading: Reading) -> Iterator[Item]:
                 schema, batches = file.schema, map(file.get_batch, range(file.num_record_batches))
             else:
                 source.seek(0)
-                schema = batches = ipc.open_stream(source)
-                schema = schema.schema
+                stream = ipc.open_stream(source)
+                schema, batches = stream.schema, iter(stream)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{reading.name} is not an Arrow file: {_line(error)}") from None
         reading.position = source.tell
-        yield from table_rows(iter(batches), schema, reading)
-        reading.position = partial(int, source.tell())
+        yield from table_rows(batches, schema, reading)
 
 
 def table_rows(

@@ -71,8 +71,8 @@ def read_csv(path: Path, reading: Reading, max_line: int = MAX_LINE) -> Iterator
                     yield record
                 elif len(record[1]) > 1 or len(header) == 1 or record[1][0].strip():
                     yield _row(*record, header, reading)
-    except DamagedError as damage:
-        yield reading.bad(text.number + 1, str(damage))
+    except DamagedError as error:
+        yield reading.bad(text.number + 1, str(error))
 
 
 def _records(text: _Text, reading: Reading) -> Iterator[tuple[int, list[str]] | BadRow]:

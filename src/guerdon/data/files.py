@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from guerdon.data.rows import BadRow
 from guerdon.errors import InputError
@@ -20,6 +20,9 @@ MAX_LINE = 256 * 2**20
 _BUFFER = 2**18
 BLANK = b" \t\r\n"
 """What JSON counts as white space."""
+
+
+Stream: TypeAlias = "io.BufferedReader[Any] | gzip.GzipFile"
 
 
 class DamagedError(Exception):
@@ -47,7 +50,7 @@ Item = tuple[int, dict[str, Any]] | BadRow
 
 
 @contextmanager
-def opened(path: Path, reading: Reading) -> Iterator[io.BufferedReader[Any]]:
+def opened(path: Path, reading: Reading) -> Iterator[Stream]:
     """The file's bytes after gzip, which its first bytes tell and not its name, and after the mark.
 
     Raises InputError for UTF-16, OSError where the file cannot be opened.
@@ -55,11 +58,10 @@ def opened(path: Path, reading: Reading) -> Iterator[io.BufferedReader[Any]]:
     with io.BufferedReader(io.FileIO(path), _BUFFER) as raw:
         reading.position = raw.tell
         zipped = raw.peek(2)[:2] == b"\x1f\x8b"
-        stream: io.BufferedReader[Any] = raw
-        if zipped:
-            stream = io.BufferedReader(_Unzipped(raw), _BUFFER)
+        # Not buffered once more: a BufferedReader around it drops what comes shortly before a cut.
+        stream = gzip.GzipFile(fileobj=raw) if zipped else raw
         try:
-            with _damage():
+            with damage():
                 start = stream.peek(3)[:3]
             if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
                 raise InputError(f"{reading.name} is UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8")
@@ -72,30 +74,12 @@ def opened(path: Path, reading: Reading) -> Iterator[io.BufferedReader[Any]]:
             stream.close()
 
 
-class _Unzipped(io.RawIOBase):
-    """A gzip stream that gives out all there is before the place where it is cut off.
-
-    GzipFile itself, asked for a full buffer, raises and drops what it has read of it.
-    """
-
-    def __init__(self, raw: io.BufferedReader[Any]) -> None:
-        self._gzip = gzip.GzipFile(fileobj=raw)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._gzip.read1(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-def lines_of(stream: io.BufferedReader[Any], limit: int = MAX_LINE) -> Iterator[bytes | None]:
+def lines_of(stream: Stream, limit: int = MAX_LINE) -> Iterator[bytes | None]:
     """Every line with its line feed; None for a line of ``limit`` bytes or more, which is passed over.
 
     Raises DamagedError where the gzip stream is cut off or corrupt.
     """
-    with _damage():
+    with damage():
         for line in iter(partial(stream.readline, limit), b""):
             if len(line) < limit or line.endswith(b"\n"):
                 yield line
@@ -111,7 +95,8 @@ def too_long(limit: int) -> str:
 
 
 @contextmanager
-def _damage() -> Iterator[None]:
+def damage() -> Iterator[None]:
+    """Turns what gzip raises into DamagedError."""
     try:
         yield
     except EOFError:

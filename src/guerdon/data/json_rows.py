@@ -8,7 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from guerdon.data.files import BLANK, MAX_LINE, DamagedError, Item, Reading, lines_of, opened, too_long
+from guerdon.data.files import (
+    BLANK,
+    MAX_LINE,
+    DamagedError,
+    Item,
+    Reading,
+    damage,
+    lines_of,
+    opened,
+    too_long,
+)
 from guerdon.data.rows import quoted
 from guerdon.errors import InputError
 
@@ -144,8 +154,8 @@ def read_json_lines(path: Path, reading: Reading, max_line: int = MAX_LINE) -> I
                     yield number, value
                 else:
                     yield reading.bad(number, not_an_object(value), row=value)
-    except DamagedError as damage:
-        yield reading.bad(number + 1, str(damage))
+    except DamagedError as error:
+        yield reading.bad(number + 1, str(error))
 
 
 def _document_hint(first: bytes) -> str:
@@ -165,10 +175,10 @@ def read_json(path: Path, reading: Reading, max_bytes: int = MAX_DOCUMENT) -> It
         return
     reading.unit = "row"
     try:
-        with opened(path, reading) as stream:
+        with opened(path, reading) as stream, damage():
             content = stream.read(max_bytes + 1)
-    except (EOFError, DamagedError) as damage:
-        yield reading.bad(1, str(damage))
+    except DamagedError as error:
+        yield reading.bad(1, str(error))
         return
     if len(content) > max_bytes:
         raise InputError(

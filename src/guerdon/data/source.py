@@ -162,7 +162,8 @@ def _missing(path: Path) -> str:
 
 
 def _unreadable(name: str, error: OSError) -> InputError:
-    reason = error.strerror or " ".join(str(error).split())
+    # Arrow's errors have a number too, but its own text in place of the system's.
+    reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
     return InputError(f"cannot read {name[:200]}: {reason[:1].lower()}{reason[1:]}")
 
 

@@ -30,6 +30,9 @@ class _Missing:
     def __repr__(self) -> str:
         return "MISSING"
 
+    def __reduce__(self) -> str:
+        return "MISSING"  # by name: there is one, also where a plan has travelled to another process
+
 
 MISSING: Final = _Missing()
 """What a getter gives where the sample has no such value."""
@@ -38,6 +41,7 @@ Getter = Callable[[Sample], Any]
 BatchGetter = Callable[[Sequence[Sample]], Any]
 
 BATCH_NAMES = frozenset({"completions", "queries", "rollouts_messages"})
+_MESSAGE_LISTS = frozenset({"messages", "original_messages", "rollouts_messages"})
 COMPLETION_NAMES = frozenset({"messages", "response", "completion", "solution_str"})
 
 
@@ -74,15 +78,29 @@ def _dicts(messages: Any) -> Any:
     return messages if messages is MISSING else [m.to_dict() for m in messages]
 
 
-def _column(name: str) -> Getter:
-    def get(sample: Sample) -> Any:
-        return sample.metadata.get(name, MISSING)
+def _got_as_dicts(getter: Getter, sample: Sample) -> Any:
+    return _dicts(getter(sample))
 
-    return get
+
+# Getters travel to worker processes, so they are functions of this module and partials of such.
+def _column(name: str) -> Getter:
+    return functools.partial(_value_in_column, name)
+
+
+def _value_in_column(name: str, sample: Sample) -> Any:
+    return sample.metadata.get(name, MISSING)
 
 
 def _metadata(sample: Sample) -> Any:
     return dict(sample.metadata)
+
+
+def _data_source(sample: Sample) -> Any:
+    return sample.metadata.get("data_source", "")
+
+
+def _id(sample: Sample) -> Any:
+    return MISSING if sample.id is None else sample.id
 
 
 POINTWISE: Mapping[str, Getter] = {
@@ -96,8 +114,8 @@ POINTWISE: Mapping[str, Getter] = {
     "prompt": _prompt,
     "metadata": _metadata,
     "extra_info": _metadata,
-    "data_source": lambda s: s.metadata.get("data_source", ""),
-    "id": lambda s: MISSING if s.id is None else s.id,
+    "data_source": _data_source,
+    "id": _id,
 }
 """What a pointwise function may name besides columns."""
 
@@ -125,6 +143,10 @@ class Signature:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(p.name for p in self.parameters)
+
+    def annotation_of(self, name: str) -> Any:
+        """The annotation of a parameter; None where there is no such parameter."""
+        return next((p.annotation for p in self.parameters if p.name == name), None)
 
     @property
     def is_batched(self) -> bool:
@@ -159,11 +181,8 @@ def signature_of(function: Callable[..., Any], name: str) -> Signature:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    target = function.func if isinstance(function, functools.partial) else function
-    if not isinstance(target, types.FunctionType | types.MethodType):
-        target = getattr(type(target), "__call__", target)
     try:
-        return typing.get_type_hints(target)
+        return typing.get_type_hints(code_behind(function))
     except Exception:  # annotations are the user's code: whatever they raise, the text is left to read
         return {}
 
@@ -184,6 +203,15 @@ def _annotation_text(annotation: Any) -> str:
     return str(annotation)
 
 
+def code_behind(function: Any) -> Any:
+    """The function with the code of a callable: under a partial, a method, an instance's ``__call__``."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if isinstance(function, types.FunctionType | types.MethodType):
+        return function
+    return getattr(type(function), "__call__", function)
+
+
 def wants_chat(function: Callable[..., Any], annotation: Any) -> bool:
     """Whether a batched function reads completions as lists of messages, as TRL gives them for chats.
 
@@ -195,7 +223,7 @@ def wants_chat(function: Callable[..., Any], annotation: Any) -> bool:
             re.search(r"list\[list\b", text, re.IGNORECASE)
         )
     try:
-        source = inspect.getsource(function)
+        source = inspect.getsource(code_behind(function))
     except (OSError, TypeError):
         return False
     return bool(re.search(r"""\[\s*["']content["']\s*\]|\.get\(\s*["']content["']""", source))
@@ -222,7 +250,7 @@ class Plan:
     def _getter(self, parameter: Parameter) -> Getter:
         getter = POINTWISE.get(parameter.name) or _column(parameter.name)
         if parameter.name in ("messages", "original_messages") and wants_dicts(parameter.annotation):
-            return lambda sample: _dicts(getter(sample))
+            return functools.partial(_got_as_dicts, getter)
         return getter
 
     def arguments(self, sample: Sample, explicit: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -249,11 +277,12 @@ class Plan:
         return [values.pop(name) for name in self._positional if name in values], values
 
     def _as_annotated(self, name: str, value: Any) -> Any:
+        """An explicit value; a copy where several components of a composition are given the same one."""
         if name in ("messages", "original_messages") and isinstance(value, list):
-            annotation = next((p.annotation for p in self.signature.parameters if p.name == name), None)
-            if wants_dicts(annotation) and all(isinstance(m, Message) for m in value):
+            if wants_dicts(self.signature.annotation_of(name)) and all(isinstance(m, Message) for m in value):
                 return _dicts(value)
-        return value
+            return list(value)
+        return dict(value) if type(value) is dict and name == "metadata" else value
 
     def _add_extra(self, values: dict[str, Any], sample: Sample, explicit: Mapping[str, Any]) -> None:
         for name, value in explicit.items():
@@ -298,23 +327,21 @@ class BatchPlan:
         special: Mapping[str, BatchGetter] = {
             "completions": self._completions,
             "prompts": self._prompts,
-            "queries": lambda samples: [_prompt_text(s) + s.response for s in samples],
+            "queries": _queries,
             "labels": _each(_truth),
             "rollouts_messages": _each(_messages),
-            "step": lambda samples: samples[0].metadata.get("step", MISSING),
-            "mode": lambda samples: "train",
+            "step": _step,
+            "mode": _mode,
             "trainer_state": _trainer_state,
-            "log_extra": lambda samples: _log_nothing,
-            "log_metric": lambda samples: _log_nothing,
+            "log_extra": _log,
+            "log_metric": _log,
         }
         if parameter.name in special:
             getter = special[parameter.name]
         else:
             getter = _each(POINTWISE.get(parameter.name) or _column(parameter.name))
-        if parameter.name in ("messages", "original_messages", "rollouts_messages") and wants_dicts(
-            parameter.annotation
-        ):
-            return lambda samples: [_dicts(messages) for messages in getter(samples)]
+        if parameter.name in _MESSAGE_LISTS and wants_dicts(parameter.annotation):
+            return functools.partial(_lists_of_dicts, getter)
         return getter
 
     def _completions(self, samples: Sequence[Sample]) -> list[Any]:
@@ -325,12 +352,20 @@ class BatchPlan:
     def _prompts(self, samples: Sequence[Sample]) -> list[Any]:
         if self._chat:
             return [[m.to_dict() for m in s.original_messages] for s in samples]
+        if "queries" in self.signature.names:  # OpenRLHF's queries start with their prompt
+            return [_prompt_text(s) for s in samples]
         return [s.prompt for s in samples]
 
     def arguments(
         self, samples: Sequence[Sample], explicit: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any]]:
-        """Positional and keyword arguments of the call. Raises BindingError as Plan does."""
+        """Positional and keyword arguments of the call. Raises BindingError as Plan does.
+
+        ``explicit`` holds lists where the samples are place-holders of a call with lists; else what was
+        said of one sample, which that sample holds too.
+        """
+        if not called_with_lists(samples):
+            explicit = {name: value for name, value in explicit.items() if name in self.fixed}
         values = dict(self.fixed)
         for parameter, getter in self._steps:
             value = getter(samples) if parameter.name not in explicit else MISSING
@@ -343,7 +378,8 @@ class BatchPlan:
                 )
         for name, value in explicit.items():
             if name in self.signature.names or self.signature.takes_kwargs:
-                values[name] = value
+                dicts = name in _MESSAGE_LISTS and wants_dicts(self.signature.annotation_of(name))
+                values[name] = [_dicts(messages) for messages in value] if dicts else value
         if self.signature.takes_kwargs:
             columns = {n for s in samples for n in s.metadata if isinstance(n, str)}
             for name in sorted(columns - set(values) - set(self.signature.names)):
@@ -362,14 +398,37 @@ class BatchPlan:
         return None
 
 
-def _each(getter: Getter) -> BatchGetter:
-    def get(samples: Sequence[Sample]) -> Any:
-        values = [getter(sample) for sample in samples]
-        if all(value is MISSING for value in values):
-            return MISSING
-        return [None if value is MISSING else value for value in values]
+def called_with_lists(samples: Sequence[Sample]) -> bool:
+    """Whether samples only stand for the entries of the lists that a batched function is called with."""
+    return not any(sample.messages for sample in samples)
 
-    return get
+
+def _each(getter: Getter) -> BatchGetter:
+    return functools.partial(_values_of_each, getter)
+
+
+def _values_of_each(getter: Getter, samples: Sequence[Sample]) -> Any:
+    values = [getter(sample) for sample in samples]
+    if all(value is MISSING for value in values):
+        return MISSING
+    return [None if value is MISSING else value for value in values]
+
+
+def _lists_of_dicts(getter: BatchGetter, samples: Sequence[Sample]) -> Any:
+    found = getter(samples)
+    return found if found is MISSING else [_dicts(messages) for messages in found]
+
+
+def _queries(samples: Sequence[Sample]) -> list[str]:
+    return [_prompt_text(sample) + sample.response for sample in samples]
+
+
+def _step(samples: Sequence[Sample]) -> Any:
+    return samples[0].metadata.get("step", MISSING) if samples else MISSING
+
+
+def _mode(samples: Sequence[Sample]) -> str:
+    return "train"
 
 
 def _prompt_text(sample: Sample) -> str:
@@ -378,7 +437,12 @@ def _prompt_text(sample: Sample) -> str:
 
 
 def _trainer_state(samples: Sequence[Sample]) -> Any:
-    return types.SimpleNamespace(global_step=samples[0].metadata.get("step", 0))
+    step = _step(samples)
+    return types.SimpleNamespace(global_step=0 if step is MISSING else step)
+
+
+def _log(samples: Sequence[Sample]) -> Callable[..., None]:
+    return _log_nothing
 
 
 def _log_nothing(*args: Any, **kwargs: Any) -> None:
@@ -403,8 +467,9 @@ def missing_parameter(function: str, parameter: str, columns: Sequence[str]) -> 
     )
 
 
-def no_such_parameter(signature: Signature, name: str) -> str:
-    """The sentence for an argument that a function does not take."""
-    close = difflib.get_close_matches(name, signature.names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else f"; it takes {', '.join(signature.names) or 'none'}"
+def no_such_parameter(signature: Signature, name: str, others: Sequence[str] = ()) -> str:
+    """The sentence for an argument that neither a function takes nor, by ``others``, its class."""
+    names = [*others, *signature.names]
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else f"; it takes {', '.join(names) or 'none'}"
     return f"{signature.name} has no parameter {name!r}{hint}"

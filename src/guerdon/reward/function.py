@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import functools
 import importlib
-import math
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, overload
 
 from pydantic import BaseModel, ValidationError
 
 from guerdon.errors import BindingError, ExecutionError, InvalidResultError, ResolutionError
-from guerdon.reward.composite import Component, Composite, Product, Rated, Weighted, named_components
-from guerdon.reward.conventions import STANDARD_NAMES, no_such_parameter
+from guerdon.reward.arithmetic import scaled, times, total
+from guerdon.reward.calls import by_name, coerced_batch, is_batch_call, sample_of
+from guerdon.reward.composite import Component, Composite
 from guerdon.reward.loop import run_coroutine
 from guerdon.reward.modules import is_file_module
+from guerdon.reward.options import Mode, OnError, RewardOptions, is_number
 from guerdon.reward.returns import is_result_error
 from guerdon.reward.scorer import NOTHING, Explicit, FunctionScorer, Scorer
 from guerdon.reward.targets import name_of
 from guerdon.reward.version import digest
-from guerdon.types import EvaluateResult, Message, Provenance, Sample, as_messages, reason_of
+from guerdon.types import EvaluateResult, Provenance, Sample, reason_of
 
-Mode = Literal["pointwise", "batch"]
-OnError = Literal["result", "raise"]
 _ERROR_LENGTH = 2000
 
 Isolated = Callable[["RewardFunction", Sample, Mapping[str, Any], float], EvaluateResult]
@@ -39,46 +38,6 @@ def set_isolation(run: Isolated) -> None:
     """
     global _isolated
     _isolated = run
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RewardOptions:
-    """What can be said of a reward besides its function."""
-
-    name: str | None = None
-    id: str | None = None
-    """The id under which a control plane knows the reward."""
-    mode: Mode | None = None
-    """``batch`` for a function that scores lists; told from the parameter names unless given."""
-    metadata_schema: type[BaseModel] | None = None
-    """Checked against the sample's metadata before every call."""
-    requirements: tuple[str, ...] = ()
-    """What must be installed where the reward is deployed, as pip requirement lines."""
-    timeout: float | None = None
-    """Seconds that one call may take; also a direct call, which then runs in a worker process."""
-    concurrency: int | None = None
-    """How many calls of an async reward may be in flight at once."""
-    on_error: OnError = "result"
-    """What a direct call does with an exception: a result with an ``error``, or raise it."""
-
-    def __post_init__(self) -> None:
-        if self.mode not in (None, "pointwise", "batch"):
-            raise BindingError(f'mode must be "pointwise" or "batch", not {self.mode!r}')
-        if self.on_error not in ("result", "raise"):
-            raise BindingError(f'on_error must be "result" or "raise", not {self.on_error!r}')
-        if self.timeout is not None and not (_is_number(self.timeout) and 0 < self.timeout < math.inf):
-            raise BindingError(f"timeout must be a positive number of seconds, not {self.timeout!r}")
-        if self.concurrency is not None and not (isinstance(self.concurrency, int) and self.concurrency > 0):
-            raise BindingError(f"concurrency must be a whole number of 1 or more, not {self.concurrency!r}")
-        schema = self.metadata_schema
-        if schema is not None and not (isinstance(schema, type) and issubclass(schema, BaseModel)):
-            raise BindingError(f"metadata_schema must be a pydantic model class, not {schema!r}")
-        if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
-            raise BindingError(f"name must be a non-empty string, not {self.name!r}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class RewardFunction:
@@ -142,6 +101,10 @@ class RewardFunction:
     def _set(self, scorer: Scorer, options: RewardOptions) -> None:
         self._scorer = scorer
         self.options = options
+        self.is_async = scorer.is_async
+        """Whether calling the reward gives an awaitable."""
+        self.is_batch = scorer.is_batch
+        """Whether the function behind takes lists of samples."""
         target = getattr(scorer, "target", None)
         behind = name_of(target) if target is not None else str(getattr(scorer, "op", "reward"))
         self.name: str = options.name or behind
@@ -197,16 +160,6 @@ class RewardFunction:
     def scorer(self) -> Scorer:
         """What is behind this reward."""
         return self._scorer
-
-    @property
-    def is_async(self) -> bool:
-        """Whether calling the reward gives an awaitable."""
-        return self._scorer.is_async
-
-    @property
-    def is_batch(self) -> bool:
-        """Whether the function behind takes lists of samples."""
-        return self._scorer.is_batch
 
     @property
     def timeout(self) -> float | None:
@@ -320,10 +273,17 @@ class RewardFunction:
         batches and is called with lists. With a ``timeout`` the call runs in a worker process that is
         killed when it overruns. Raises BindingError and InputError for arguments that do not fit.
         """
-        explicit = self._named(args, kwargs)
-        if self.is_batch and _is_batch_call(explicit):
+        explicit = by_name(
+            self.name,
+            self._scorer.signature(),
+            self.parameters,
+            args,
+            kwargs,
+            any_name=self.options.metadata_schema is not None,
+        )
+        if self.is_batch and is_batch_call(explicit):
             return self._call_batch(explicit)
-        sample, explicit = _sample_of(explicit)
+        sample, explicit = sample_of(explicit)
         if self.is_async:
             return self._acall(sample, explicit)
         if self.timeout is not None and _isolated is not None:
@@ -354,7 +314,7 @@ class RewardFunction:
             raise BindingError(f"{self.name} is a composition: call it with one sample, or score many")
         size = max((len(v) for v in explicit.values() if isinstance(v, list | tuple)), default=1)
         samples = [Sample(messages=[]) for _ in range(size)]
-        explicit = {name: _coerced_batch(name, value) for name, value in explicit.items()}
+        explicit = {name: coerced_batch(name, value) for name, value in explicit.items()}
 
         async def run_async() -> list[EvaluateResult]:
             try:
@@ -374,27 +334,6 @@ class RewardFunction:
     def _delivered_all(self, results: list[EvaluateResult]) -> list[EvaluateResult]:
         return [self._delivered(result) for result in self._stamped(results)]
 
-    def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Positional arguments under their names; unknown names refused."""
-        signature = self._scorer.signature()
-        if signature is None:
-            names: Sequence[str] = ("messages", "original_messages")
-        else:
-            names = [p for p in signature.names if p not in self.parameters]
-        if len(args) > len(names):
-            raise BindingError(f"{self.name} takes {len(names)} positional arguments, not {len(args)}")
-        explicit = dict(zip(names, args, strict=False))
-        for name, value in kwargs.items():
-            if name in explicit:
-                raise BindingError(f"{self.name} got {name!r} twice")
-            explicit[name] = value
-        if signature is not None and not signature.takes_kwargs:
-            known = {*signature.names, *STANDARD_NAMES}
-            unknown = [name for name in explicit if name not in known]
-            if unknown and self.options.metadata_schema is None:
-                raise BindingError(no_such_parameter(signature, unknown[0]), parameter=unknown[0])
-        return explicit
-
     def __get__(self, instance: Any, owner: type | None = None) -> RewardFunction:
         """As a method, the reward is bound to its instance like any function."""
         if instance is None or not isinstance(self._scorer, FunctionScorer):
@@ -405,31 +344,46 @@ class RewardFunction:
 
     # Arithmetic: sums are weighted compositions, products of rewards are products.
 
+    @property
+    def mergeable(self) -> Composite | None:
+        """The composition whose parts a larger one may take over; a name of its own keeps it whole."""
+        scorer = self._scorer
+        if isinstance(scorer, Composite) and self.options.name is None and scorer.on_failure == "fail":
+            return scorer
+        return None
+
     def __add__(self, other: RewardFunction | float) -> RewardFunction:
-        return _sum(self, other, 1.0)
+        if not isinstance(other, RewardFunction) and not is_number(other):
+            return NotImplemented
+        return composition(total(self, other))
 
     __radd__ = __add__
 
     def __sub__(self, other: RewardFunction | float) -> RewardFunction:
-        return _sum(self, other, -1.0)
+        if not isinstance(other, RewardFunction) and not is_number(other):
+            return NotImplemented
+        return composition(total(self, other, sign=-1.0))
 
     def __rsub__(self, other: float) -> RewardFunction:
-        return _sum(-self, other, 1.0)
+        return -self + other
 
     def __neg__(self) -> RewardFunction:
-        return _scaled(self, -1.0)
+        return composition(scaled(self, -1.0))
 
     def __mul__(self, other: RewardFunction | float) -> RewardFunction:
         if isinstance(other, RewardFunction):
-            factors = [*_factors(self), *_factors(other)]
-            return composition(Product(named_components([(factor, None) for factor in factors])))
-        return _scaled(self, other) if _is_number(other) else NotImplemented
+            return composition(times(self, other))
+        return composition(scaled(self, other)) if is_number(other) else NotImplemented
 
     def __rmul__(self, other: float) -> RewardFunction:
-        return _scaled(self, other) if _is_number(other) else NotImplemented
+        return composition(scaled(self, other)) if is_number(other) else NotImplemented
 
     def __truediv__(self, other: float) -> RewardFunction:
-        return _scaled(self, 1.0 / other) if _is_number(other) else NotImplemented
+        if not is_number(other):
+            return NotImplemented
+        if other == 0:
+            raise BindingError("a reward cannot be divided by 0")
+        return composition(scaled(self, 1.0 / other))
 
     # Other forms of the same reward.
 
@@ -498,97 +452,9 @@ def _unknown_mode(mode: str) -> str:
     return f'mode must be "local", not {mode!r} (pointwise or batch is said to reward_function)'
 
 
-def _is_batch_call(explicit: Mapping[str, Any]) -> bool:
-    """Whether a call gives lists of samples rather than one sample."""
-    messages = explicit.get("messages")
-    if isinstance(messages, list | tuple) and messages:
-        return isinstance(messages[0], list | tuple)
-    return not {"response", "completion"} & set(explicit)
-
-
-def _coerced_batch(name: str, value: Any) -> Any:
-    if name in ("messages", "rollouts_messages", "original_messages") and isinstance(value, list | tuple):
-        return [as_messages(item, f"{name}[{i}]") for i, item in enumerate(value)]
-    return value
-
-
-def _sample_of(explicit: dict[str, Any]) -> tuple[Sample, dict[str, Any]]:
-    """The sample that a direct call describes, and its arguments with messages as Message objects."""
-    explicit = dict(explicit)
-    for name in ("messages", "original_messages"):
-        if explicit.get(name) is not None or (name == "messages" and name in explicit):
-            explicit[name] = as_messages(explicit[name], name)
-        elif name in explicit:
-            del explicit[name]
-    messages = explicit.get("messages")
-    if messages is None:
-        messages = _conversation(explicit)
-    elif "original_messages" not in explicit:
-        explicit["original_messages"] = messages[:-1]
-    given = explicit.get("metadata")
-    columns = {k: v for k, v in explicit.items() if k not in STANDARD_NAMES or k == "step"}
-    sample = Sample(
-        messages=messages,
-        original_messages=explicit.get("original_messages"),  # type: ignore[arg-type]
-        ground_truth=explicit.get("ground_truth"),
-        answer=explicit.get("answer"),
-        metadata={**(given if isinstance(given, Mapping) else {}), **columns},
-        id=explicit.get("id"),
-    )
-    if "answer" in explicit and "ground_truth" not in explicit:
-        sample.ground_truth = explicit["answer"]
-    return sample, explicit
-
-
-def _conversation(explicit: Mapping[str, Any]) -> list[Message]:
-    """A conversation made of ``prompt`` and ``response``, for a call that gives those."""
-    names = ("response", "completion", "solution_str")
-    response = next((explicit[n] for n in names if isinstance(explicit.get(n), str)), None)
-    if response is None:
-        return []
-    prompt = explicit.get("prompt")
-    before = [Message(role="user", content=prompt)] if isinstance(prompt, str) and prompt else []
-    return [*before, Message(role="assistant", content=response)]
-
-
 def composition(scorer: Composite, name: str | None = None) -> RewardFunction:
     """A reward around a composite scorer."""
     return RewardFunction.of_scorer(scorer, RewardOptions(name=name))
-
-
-def _terms(reward: RewardFunction, factor: float) -> tuple[list[tuple[Rated, float | None]], float]:
-    """A reward as the terms of a sum and a constant; sums that were given a name stay whole."""
-    scorer = reward.scorer
-    if isinstance(scorer, Weighted) and reward.options.name is None and scorer.on_failure == "fail":
-        return [(c.reward, (c.weight or 0.0) * factor) for c in scorer.components], scorer.bias * factor
-    return [(reward, factor)], 0.0
-
-
-def _factors(reward: RewardFunction) -> list[Rated]:
-    scorer = reward.scorer
-    if isinstance(scorer, Product) and reward.options.name is None and scorer.on_failure == "fail":
-        return [c.reward for c in scorer.components]
-    return [reward]
-
-
-def _sum(left: RewardFunction, right: RewardFunction | float, sign: float) -> RewardFunction:
-    terms, bias = _terms(left, 1.0)
-    if isinstance(right, RewardFunction):
-        more, constant = _terms(right, sign)
-        return composition(Weighted(named_components([*terms, *more]), bias=bias + constant))
-    if not _is_number(right):
-        raise TypeError(f"cannot add a {type(right).__name__} to a reward")
-    return composition(Weighted(named_components(terms), bias=bias + sign * right))
-
-
-def _scaled(reward: RewardFunction, factor: float) -> RewardFunction:
-    if not math.isfinite(factor):
-        raise BindingError(f"a weight must be finite, not {factor}")
-    terms, bias = _terms(reward, float(factor))
-    return composition(Weighted(named_components(terms), bias=bias))
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @overload

@@ -6,6 +6,7 @@ to one loop, also when the caller is a thread, a notebook cell or another event 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Coroutine
@@ -28,20 +29,49 @@ def background_loop() -> asyncio.AbstractEventLoop:
     with _lock:
         if _loop is None or _loop.is_closed():
             _loop = asyncio.new_event_loop()
-            threading.Thread(target=_loop.run_forever, name="guerdon-loop", daemon=True).start()
+            threading.Thread(target=_run_forever, args=(_loop,), name="guerdon-loop", daemon=True).start()
         return _loop
+
+
+def _run_forever(loop: asyncio.AbstractEventLoop) -> None:
+    while not loop.is_closed():
+        # asyncio lets these two through to whoever runs the loop, after handing them to the awaiting task.
+        with contextlib.suppress(KeyboardInterrupt, SystemExit):
+            loop.run_forever()
 
 
 def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end from synchronous code, whatever loop the caller may be on."""
     import asyncio
 
-    future = asyncio.run_coroutine_threadsafe(coroutine, background_loop())
+    if asyncio._get_running_loop() is background_loop():
+        # Waiting here would stop the loop that has to run it: an async reward calls a sync one that
+        # calls an async one.
+        return _run_elsewhere(coroutine)
+    future = asyncio.run_coroutine_threadsafe(_outcome(coroutine), background_loop())
     try:
-        return future.result()
+        value, error = future.result()
     except BaseException:
         future.cancel()
         raise
+    if error is not None:
+        raise error
+    return value  # type: ignore[return-value]
+
+
+async def _outcome(coroutine: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+    try:
+        return await coroutine, None
+    except (KeyboardInterrupt, SystemExit) as error:  # raised here, they would end the loop
+        return None, error
+
+
+def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1, "guerdon-inner-loop") as pool:
+        return pool.submit(asyncio.run, coroutine).result()
 
 
 def _forget() -> None:

@@ -15,13 +15,22 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from guerdon.errors import ResolutionError
 
 _PREFIX = "_guerdon_file_"
 _files: dict[str, str] = {}
 _lock = threading.RLock()
+
+
+class _FileLoader(importlib.machinery.SourceFileLoader):
+    """Always compiles the source: a file that is edited twice in a second would get stale bytecode."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
 
 
 class _FileFinder(importlib.abc.MetaPathFinder):
@@ -33,7 +42,8 @@ class _FileFinder(importlib.abc.MetaPathFinder):
         source = Path(_files[fullname])
         if _module_name(source, source.read_bytes()) != fullname:
             raise ImportError(f"{source.name} changed on disk while it was in use; start again")
-        return importlib.util.spec_from_file_location(fullname, source)
+        loader = _FileLoader(fullname, str(source))
+        return importlib.util.spec_from_file_location(fullname, source, loader=loader)
 
 
 def _module_name(path: Path, source: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,6 +40,8 @@ def to_result(value: Any, name: str) -> EvaluateResult:
 
 
 def _convert(value: Any) -> EvaluateResult:
+    if type(value) in (float, int, bool):
+        return EvaluateResult.of_score(value)
     if isinstance(value, EvaluateResult):
         return _checked(value)
     if value is None:
@@ -49,17 +52,27 @@ def _convert(value: Any) -> EvaluateResult:
         return _from_pair(value)
     if isinstance(value, BaseModel):
         return _from_model(value)
-    if isinstance(value, str | bytes) or not hasattr(value, "__float__"):
+    if isinstance(value, str | bytes | type) or not hasattr(value, "__float__"):
         raise ValueError(f"a {type(value).__name__} is no score; {_FORMS}")
     return EvaluateResult(finite(value))
 
 
 def _checked(result: EvaluateResult) -> EvaluateResult:
-    # The user may have put anything into the metrics of a result that was valid when it was made.
+    # The user may have put anything into the metrics of a result that was valid when it was made, and may
+    # have built it past the validation.
+    if result.score is not None:
+        finite(result.score)
     for name, metric in result.metrics.items():
-        if not isinstance(metric, MetricResult):
+        if type(metric) is not MetricResult or not math.isfinite(metric.score):
             result.metrics[name] = _metric(name, metric)
-    return result
+    # One that a reward has signed before comes from another reward, or is kept and returned again.
+    return result if result.provenance is None else _copied(result)
+
+
+def _copied(result: EvaluateResult) -> EvaluateResult:
+    copy = result.model_copy()
+    copy.__dict__["metrics"] = dict(result.metrics)
+    return copy
 
 
 def _from_pair(value: tuple[Any, ...]) -> EvaluateResult:
@@ -114,6 +127,7 @@ def _metrics(values: Mapping[Any, Any]) -> dict[str, MetricResult]:
 
 def _metric(name: str, value: Any) -> MetricResult:
     if isinstance(value, MetricResult):
+        finite(value.score, f"the metric {name!r}")
         return value
     if isinstance(value, BaseModel):
         value = value.model_dump()
@@ -132,9 +146,10 @@ def _metric(name: str, value: Any) -> MetricResult:
 def to_results(value: Any, name: str, count: int) -> list[EvaluateResult]:
     """The results of a batch function for ``count`` samples.
 
-    Accepted: a list (tuple, array, tensor) of what ``to_result`` accepts; OpenRLHF's dict of lists
-    ``{"rewards": […], "scores": […], "extra_logs": {metric: […]}}``; for one sample, its bare result.
-    Raises InvalidResultError where the number of results differs.
+    Accepted: a list (tuple, array, tensor) of what ``to_result`` accepts, where one that is invalid fails
+    its own sample only; OpenRLHF's dict of lists ``{"rewards": […], "scores": […], "extra_logs":
+    {metric: […]}}``; for one sample, its bare result. Raises InvalidResultError where the number of
+    results differs.
     """
     logs: Mapping[str, Any] = {}
     if isinstance(value, Mapping) and ("rewards" in value or "scores" in value):
@@ -142,23 +157,44 @@ def to_results(value: Any, name: str, count: int) -> list[EvaluateResult]:
         value = value["rewards"] if "rewards" in value else value["scores"]
     if not isinstance(value, str | bytes | Mapping) and hasattr(value, "tolist"):
         value = value.tolist()
-    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-        if count != 1:
-            raise InvalidResultError(
-                f"{name} scores batches and must return a list of {count} results, not a {type(value).__name__}",
-                reward=name,
-            )
+    is_bare = not isinstance(value, Sequence) or isinstance(value, str | bytes) or _is_pair(value)
+    if is_bare and count == 1:
         value = [value]
+    elif is_bare:
+        raise InvalidResultError(
+            f"{name} scores batches and must return a list of {count} results, not a {type(value).__name__}",
+            reward=name,
+        )
     if len(value) != count:
         raise InvalidResultError(f"{name} returned {len(value)} results for {count} samples", reward=name)
-    results = [to_result(item, name) for item in value]
+    results = [_own_result(item, name) for item in value]
     for key, column in logs.items():
         for result, item in zip(results, _column(column, count), strict=False):
-            result.metrics.setdefault(str(key), _metric(str(key), item))
+            if hasattr(item, "__float__") and math.isfinite(number := float(item)):
+                result.metrics.setdefault(str(key), MetricResult(number))
     return results
 
 
+def _is_pair(value: Any) -> bool:
+    """Whether this is ``(score, {metric: score})``, the result of a single sample."""
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and isinstance(value[1], Mapping)
+        and not isinstance(value[0], Mapping | tuple | EvaluateResult)
+        and "score" not in value[1]
+    )
+
+
+def _own_result(item: Any, name: str) -> EvaluateResult:
+    try:
+        return to_result(item, name)
+    except InvalidResultError as error:
+        return EvaluateResult.failure(error)
+
+
 def _column(value: Any, count: int) -> Sequence[Any]:
+    """One entry a sample of what a function logged; none where they cannot be told apart."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):

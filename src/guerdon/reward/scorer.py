@@ -5,15 +5,25 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from guerdon.errors import InputError
-from guerdon.reward.conventions import BatchPlan, Parameter, Plan, Signature, signature_of, wants_dicts
+from guerdon.errors import BindingError, InputError
+from guerdon.reward.conventions import (
+    BatchPlan,
+    Parameter,
+    Plan,
+    Signature,
+    called_with_lists,
+    no_such_parameter,
+    signature_of,
+    wants_dicts,
+)
 from guerdon.reward.loop import run_coroutine
 from guerdon.reward.returns import to_result, to_results
-from guerdon.reward.targets import callable_behind, is_async_callable, name_of
+from guerdon.reward.targets import callable_behind, constructor_names, is_async_callable, name_of
 from guerdon.reward.version import fingerprint
 from guerdon.types import EvaluateResult, Sample, reason_of
 
@@ -21,6 +31,7 @@ Explicit = Mapping[str, Any]
 """Arguments that a caller gave by name; they win over what the sample offers."""
 
 NOTHING: Explicit = {}
+_NUMBERS = (float, int, bool, EvaluateResult)
 
 
 class Scorer(ABC):
@@ -84,6 +95,8 @@ class FunctionScorer(Scorer):
         self._function, left = callable_behind(target, fixed)
         self.name = name_of(target)
         self._signature = signature_of(self._function, self.name)
+        if isinstance(target, type):
+            self._refuse_unknown(target, left)
         self._schema = metadata_schema
         self.is_async = is_async_callable(self._function)
         self.is_batch = self._signature.is_batched if batch is None else batch
@@ -92,6 +105,23 @@ class FunctionScorer(Scorer):
         self._gives_model = metadata_schema is not None and not wants_dicts(
             next((p.annotation for p in self._signature.parameters if p.name == "metadata"), "")
         )
+
+    def _refuse_unknown(self, cls: type, left: Mapping[str, Any]) -> None:
+        """Name the constructor's parameters too where an argument fits neither it nor the call."""
+        unknown = [name for name in left if name not in self._signature.names]
+        if unknown and not self._signature.takes_kwargs:
+            text = no_such_parameter(self._signature, unknown[0], constructor_names(cls))
+            raise BindingError(text, parameter=unknown[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The instance of a class is made anew where it arrives: it may hold a lock or a connection.
+        made_here = isinstance(self.target, type)
+        return {n: v for n, v in self.__dict__.items() if n != "_function" or not made_here}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_function" not in state:
+            self._function, _ = callable_behind(self.target, self._parameters)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -111,7 +141,7 @@ class FunctionScorer(Scorer):
 
     def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
         value = self._call(sample, explicit)
-        if inspect.isawaitable(value):
+        if type(value) not in _NUMBERS and inspect.isawaitable(value):
             value = run_coroutine(_await(value))
         return to_result(value, self.name)
 
@@ -126,7 +156,10 @@ class FunctionScorer(Scorer):
         return self._function(*positional, **named)
 
     def score_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
-        return to_results(self._call_batch(samples, explicit), self.name, len(samples))
+        value = self._call_batch(samples, explicit)
+        if inspect.isawaitable(value):
+            value = run_coroutine(_await(value))
+        return to_results(value, self.name, len(samples))
 
     async def ascore_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
         return to_results(await self._call_batch(samples, explicit), self.name, len(samples))
@@ -134,7 +167,11 @@ class FunctionScorer(Scorer):
     def _call_batch(self, samples: Sequence[Sample], explicit: Explicit) -> Any:
         assert self._batch_plan is not None
         if self._schema is not None:
+            if called_with_lists(samples):
+                rows = [replace(s, metadata=_entry(explicit, i)) for i, s in enumerate(samples)]
+                samples, explicit = rows, {n: v for n, v in explicit.items() if n != "metadata"}
             samples = [self._validated(sample, {})[0] for sample in samples]
+            explicit = {n: v for n, v in explicit.items() if n not in self._schema.model_fields}
         positional, named = self._batch_plan.arguments(samples, explicit)
         return self._function(*positional, **named)
 
@@ -158,9 +195,12 @@ class FunctionScorer(Scorer):
             metadata={**sample.metadata, **values},
             id=sample.id,
         )
+        given_again = {name: values.get(name, value) for name, value in explicit.items()}
         if self._gives_model and not self.is_batch:
-            explicit = {**explicit, "metadata": model}
-        return checked, explicit
+            given_again["metadata"] = model
+        elif "metadata" in explicit:
+            given_again["metadata"] = checked.metadata
+        return checked, given_again
 
     def picture(self) -> Any:
         home = self.target if isinstance(self.target, type) else None
@@ -173,6 +213,14 @@ class FunctionScorer(Scorer):
         plan = self._plan or self._batch_plan
         assert plan is not None
         return plan.missing(samples)
+
+
+def _entry(explicit: Explicit, position: int) -> dict[str, Any]:
+    """One sample's metadata out of the lists that a batched function is called with."""
+    lists = {name: value for name, value in explicit.items() if isinstance(value, list | tuple)}
+    entry = {name: value[position] for name, value in lists.items() if position < len(value)}
+    nested = entry.pop("metadata", None)
+    return {**nested, **entry} if isinstance(nested, Mapping) else entry
 
 
 async def _await(value: Any) -> Any:

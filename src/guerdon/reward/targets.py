@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from guerdon.errors import BindingError
-from guerdon.types import Message
+from guerdon.errors import BindingError, RewardError
+from guerdon.types import Message, text_of
 
 
 @runtime_checkable
@@ -23,14 +23,17 @@ class ServerLike(Protocol):
 class ServerScore:
     """A reward server as a pointwise function: the conversation becomes its turns.
 
-    Raises InputError where the metadata does not fit the server's metadata class.
+    A field of the metadata class that is no column is looked for among what every sample has, such as
+    ``ground_truth``. Raises InputError where the metadata does not fit the server's metadata class.
     """
 
     def __init__(self, server: ServerLike) -> None:
         self.server = server
 
-    async def __call__(self, messages: list[Message], metadata: dict[str, Any]) -> Any:
-        return await self.server.score(self.server.make_request(messages, metadata))
+    async def __call__(self, messages: list[Message], metadata: dict[str, Any], **offered: Any) -> Any:
+        fields = getattr(getattr(self.server, "metadata_cls", None), "model_fields", ())
+        known = {name: value for name, value in offered.items() if name in fields and value is not None}
+        return await self.server.score(self.server.make_request(messages, {**known, **metadata}))
 
 
 def callable_behind(target: Any, fixed: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
@@ -55,16 +58,27 @@ def callable_behind(target: Any, fixed: Mapping[str, Any]) -> tuple[Callable[...
 
 def _instance(cls: type, left: dict[str, Any]) -> Any:
     build = getattr(cls, "detached", cls)
-    if build is cls and not hasattr(cls, "__call__"):
+    # Asked of the class itself, `__call__` would be found on its metaclass.
+    if build is cls and not any("__call__" in vars(base) for base in cls.__mro__):
         raise BindingError(f"instances of {cls.__name__} cannot be called: give it a __call__ method")
-    if issubclass(cls, int | float | str | bytes | dict | list | tuple | set):
-        raise BindingError(f"{cls.__name__} is a type, not a reward")
-    names = inspect.signature(cls.__init__).parameters
+    names = constructor_names(cls)
     mine = {name: left.pop(name) for name in list(left) if name in names}
     try:
         return build(**mine)
-    except TypeError as error:
-        raise BindingError(f"cannot make a {cls.__name__}: {error}") from error
+    except RewardError:
+        raise
+    except Exception as error:  # the constructor is the user's code
+        raise BindingError(f"cannot make a {cls.__name__}: {text_of(error)}") from error
+
+
+def constructor_names(cls: type) -> list[str]:
+    """The parameters of a class's constructor, without ``self``."""
+    try:
+        parameters = inspect.signature(cls).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    gathered = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [parameter.name for parameter in parameters if parameter.kind not in gathered]
 
 
 def name_of(target: Any) -> str:

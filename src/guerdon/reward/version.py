@@ -18,6 +18,7 @@ import json
 import linecache
 import re
 import sys
+import textwrap
 import types
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path, PurePath
@@ -62,6 +63,7 @@ class _Walk:
 
     def __init__(self) -> None:
         self.seen: set[int] = set()
+        self.open: set[int] = set()
         self.home: str | None = None
         self.folder: Path | None = None
 
@@ -76,18 +78,28 @@ class _Walk:
             self.folder = None if installed else folder
 
     def value(self, value: Any, depth: int = 0) -> Any:
-        if isinstance(value, bool | str | type(None)):
+        if type(value) in (bool, str, type(None)):
             return value
-        if isinstance(value, int | float | complex | bytes):
-            return [type(value).__name__, repr(value)]
+        if type(value) in (int, float, complex, bytes):
+            return [type(value).__name__, value.hex() if type(value) is bytes else _number(value)]
         if depth > 20:
             return ["deep", type(value).__name__]
-        for picture in (self._container, self._code_object, self._instance):
-            if (found := picture(value, depth)) is not None:
-                return found
-        return ["object", _type_name(value)]
+        if id(value) in self.open:
+            return ["loop"]
+        self.open.add(id(value))
+        try:
+            for picture in (self._container, self._code_object, self._instance, self._data):
+                if (found := picture(value, depth)) is not None:
+                    return found
+        except Exception:  # looking at the user's objects runs their code, which may raise anything
+            pass
+        finally:
+            self.open.discard(id(value))
+        return ["object", self._type_name(type(value))]
 
     def _container(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str | bytearray):
+            return [type(value).__name__, value if isinstance(value, str) else value.hex()]
         if isinstance(value, Mapping):
             items = [[self.value(k, depth + 1), self.value(v, depth + 1)] for k, v in value.items()]
             return ["map", sorted(items, key=json.dumps)]
@@ -96,7 +108,7 @@ class _Walk:
         if isinstance(value, Sequence) and not isinstance(value, memoryview):
             return ["list", [self.value(v, depth + 1) for v in value]]
         if isinstance(value, enum.Enum):
-            return ["enum", _type_name(value), value.name]
+            return ["enum", self._type_name(type(value)), value.name, self.value(value.value, depth + 1)]
         if isinstance(value, re.Pattern):
             return ["pattern", self.value(value.pattern), value.flags]
         if isinstance(value, PurePath):
@@ -118,16 +130,29 @@ class _Walk:
             return self.function(value, depth)
         if isinstance(value, type):
             return self.klass(value, depth)
+        if callable(value) and "__wrapped__" in getattr(value, "__dict__", ()):  # such as lru_cache's
+            return ["wrapper", self._type_name(type(value)), self.value(value.__wrapped__, depth + 1)]
         return None
 
     def _instance(self, value: Any, depth: int) -> Any:
         if isinstance(value, BaseModel):
-            return ["model", _type_name(value), self.value(value.model_dump(), depth + 1)]
-        if dataclasses.is_dataclass(value):
-            return ["data", self.value(type(value)), self.value(_public(vars(value)), depth + 1)]
-        if hasattr(value, "__dict__") and (callable(value) or self._is_followed(type(value))):
-            return ["instance", self.klass(type(value), depth), self.value(_public(vars(value)), depth + 1)]
+            fields = {**value.__dict__, **(value.__pydantic_extra__ or {})}
+            return ["model", self.klass(type(value), depth), self.value(fields, depth + 1)]
+        followed = dataclasses.is_dataclass(value) or callable(value) or self._is_followed(type(value))
+        if hasattr(value, "__dict__") and followed:
+            return ["instance", self.klass(type(value), depth), self.value(_state(vars(value)), depth + 1)]
         return None
+
+    def _data(self, value: Any, depth: int) -> Any:
+        """What holds plain data without being a container: an array, a date, a decimal."""
+        try:
+            data = hashlib.sha256(memoryview(value).cast("B")).hexdigest()
+        except (TypeError, ValueError):
+            text = repr(value)
+            if text.startswith("<") or " at 0x" in text:
+                return None
+            return ["repr", text]
+        return ["bytes", self._type_name(type(value)), getattr(value, "shape", None), data]
 
     def function(self, function: types.FunctionType, depth: int) -> Any:
         if id(function) in self.seen:
@@ -155,17 +180,29 @@ class _Walk:
     def klass(self, cls: type, depth: int) -> Any:
         self.settle(cls)
         if id(cls) in self.seen or not self._is_followed(cls):
-            return ["class", _type_name_of(cls)]
+            return ["class", self._type_name(cls)]
         self.seen.add(id(cls))
         parts: dict[str, Any] = {}
         for name, member in sorted(vars(cls).items()):
-            inner = getattr(member, "__func__", getattr(member, "fget", member))
-            if isinstance(inner, types.FunctionType):
-                parts[name] = self.function(inner, depth + 1)
-            elif not name.startswith("__") and isinstance(member, (*_SIMPLE, tuple, list, dict, re.Pattern)):
+            inner = _function_in(member)
+            if inner is not None:
+                if (
+                    self._is_followed(inner) and inner.__code__.co_filename != "<string>"
+                ):  # as dataclasses make
+                    parts[name] = self.function(inner, depth + 1)
+            elif not name.startswith("__") and self._counts(member):
                 parts[name] = self.value(member, depth + 1)
         bases = [self.klass(base, depth + 1) for base in cls.__bases__ if base is not object]
-        return ["class", cls.__qualname__, parts, bases]
+        return ["class", cls.__qualname__, _class_source(cls), parts, bases]
+
+    def _counts(self, target: Any) -> bool:
+        """Whether what a name stands for is part of the reward, besides modules."""
+        return isinstance(target, _CONSTANTS) or self._is_followed(target) or self._is_followed(type(target))
+
+    def _type_name(self, cls: type) -> str:
+        """The class's name; in the reward's own code without the module, whose name depends on the call."""
+        own = is_file_module(cls.__module__) or cls.__module__ in ("__main__", self.home)
+        return cls.__qualname__ if own else f"{cls.__module__}.{cls.__qualname__}"
 
     def _references(self, code: types.CodeType, names: dict[str, Any], depth: int) -> dict[str, Any]:
         """The global functions, classes and constants that the code names, pictured."""
@@ -176,7 +213,7 @@ class _Walk:
             target = names[name]
             if isinstance(target, types.ModuleType):
                 found.update(self._module_members(code, target, depth))
-            elif isinstance(target, _CONSTANTS) or self._is_followed(target):
+            elif self._counts(target):
                 found[name] = self.value(target, depth + 1)
         return found
 
@@ -221,17 +258,38 @@ def _is_reward(value: Any) -> bool:
     return isinstance(getattr(value, "version", None), str) and callable(getattr(value, "evaluate", None))
 
 
-def _public(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in attributes.items() if not name.startswith("_")}
+def _number(value: int | float | complex) -> str:
+    # Python refuses to print whole numbers of thousands of digits in the decimal system.
+    return hex(value) if isinstance(value, int) else repr(value)
 
 
-def _type_name(value: Any) -> str:
-    return _type_name_of(type(value))
+def _state(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of an instance that tell of its make-up.
+
+    What is private and can change, such as a cache, a lock or a connection, is left out.
+    """
+    fixed = (*_SIMPLE, tuple, frozenset, re.Pattern)
+    return {n: v for n, v in attributes.items() if not n.startswith("_") or isinstance(v, fixed)}
 
 
-def _type_name_of(cls: type) -> str:
-    module = "" if cls.__module__ == "__main__" or is_file_module(cls.__module__) else f"{cls.__module__}."
-    return f"{module}{cls.__qualname__}"
+def _function_in(member: Any) -> types.FunctionType | None:
+    """The function of a method, static or class method, property or cached property."""
+    for name in ("__func__", "fget", "func"):
+        if not isinstance(member, types.FunctionType):
+            member = getattr(member, name, member)
+    return member if isinstance(member, types.FunctionType) else None
+
+
+def _class_source(cls: type) -> str:
+    """The class's source text; empty for a class without source, whose members speak for it."""
+    try:
+        return _plain(inspect.getsource(cls).splitlines())
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return ""
+
+
+def _plain(lines: Sequence[str]) -> str:
+    return textwrap.dedent("\n".join(line.rstrip() for line in lines)).strip("\n")
 
 
 def _global_names(code: types.CodeType) -> Iterator[str]:
@@ -246,6 +304,7 @@ def source_of(function: types.FunctionType) -> str:
 
     For code without source, such as a function made by ``exec``, its constants and names stand in.
     """
+    linecache.checkcache(function.__code__.co_filename)
     lines = linecache.getlines(function.__code__.co_filename, function.__globals__)
     node = _node_of(function, "".join(lines)) if lines else None
     if node is None:
@@ -253,7 +312,7 @@ def source_of(function: types.FunctionType) -> str:
     if isinstance(node, ast.Lambda):
         return ast.get_source_segment("".join(lines), node) or _without_source(function.__code__)
     end = node.end_lineno or node.lineno
-    return inspect.cleandoc("\n" + "\n".join(line.rstrip() for line in lines[node.lineno - 1 : end]))
+    return _plain(lines[node.lineno - 1 : end])
 
 
 _FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -288,5 +347,8 @@ def _first_line(node: _FunctionNode) -> int:
 
 
 def _without_source(code: types.CodeType) -> str:
-    constants = [_without_source(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
+    walk = _Walk()
+    constants = [
+        _without_source(c) if isinstance(c, types.CodeType) else walk.value(c) for c in code.co_consts
+    ]
     return json.dumps([code.co_name, code.co_varnames, code.co_names, constants, code.co_code.hex()])

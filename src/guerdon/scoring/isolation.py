@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from guerdon.reward.function import RewardFunction
-from guerdon.scoring.engine import Item, make_engine
+from guerdon.scoring.engine import Item
 from guerdon.scoring.outcome import unpack
+from guerdon.scoring.pump import make_engine
 from guerdon.scoring.run import RunOptions, limits_of
 from guerdon.scoring.worker import inside_worker
 from guerdon.types import EvaluateResult, Sample

@@ -24,6 +24,8 @@ class Outcome(NamedTuple):
 
 def pack(result: EvaluateResult) -> Outcome:
     """The outcome of a result; what is no plain text or number becomes text."""
+    if result.reason is None and result.error is None and not result.metrics and not result.step_outputs:
+        return Outcome(result.score)
     metrics = {
         _text(name): (m.score, m.success, None if m.reason is None else _text(m.reason), m.weight)
         for name, m in result.metrics.items()

@@ -17,9 +17,10 @@ from guerdon.errors import BindingError, InputError, ResumeError, error_of_kind
 from guerdon.reward.conventions import missing_parameter
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
-from guerdon.scoring.engine import Engine, Item, Limits, Record, make_engine
+from guerdon.scoring.engine import Engine, Item, Limits, Record
 from guerdon.scoring.files import ScoresFile, digest_of, outcome_of
 from guerdon.scoring.outcome import Outcome, failure, unpack
+from guerdon.scoring.pump import make_engine
 from guerdon.scoring.results import OnProgress, Scores
 from guerdon.scoring.worker import inside_worker
 from guerdon.scoring.workers import cpu_count
@@ -318,10 +319,11 @@ def limits_of(reward: RewardFunction, options: RunOptions, total: int | None) ->
     if total is not None and count:
         count = max(1, min(count, total))
     timeout = options.timeout if options.timeout is not None else reward.timeout
+    concurrency = options.concurrency if options.concurrency is not None else reward.concurrency
     return Limits(
         timeout=setting("timeout", timeout),
         workers=count,
-        concurrency=setting("concurrency", options.concurrency or reward.concurrency),
+        concurrency=setting("concurrency", concurrency),
         max_memory=setting("max_memory", options.max_memory),
         load_timeout=setting("load_timeout"),
         batch_size=options.batch_size,
@@ -374,6 +376,8 @@ def _items(rows: Iterable[Any], group_by: str | None, digests: bool) -> Iterator
 def _group_of(columns: Mapping[Any, Any], group_by: str | None) -> Any:
     names = _GROUP_COLUMNS if group_by is None else (group_by,)
     nested = columns.get("metadata")
+    if nested is None and group_by is None and "group_id" not in columns and "group" not in columns:
+        return None
     for name in names:
         value = columns.get(name)
         if value is None and isinstance(nested, Mapping):

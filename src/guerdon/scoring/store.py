@@ -5,6 +5,7 @@ from __future__ import annotations
 import marshal
 import tempfile
 import threading
+import weakref
 from array import array
 from collections.abc import Iterator
 
@@ -22,6 +23,7 @@ class Store:
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  lives as long as this
+        weakref.finalize(self, self._file.close)
         self._ends = array("Q", [0])
         self._lock = threading.Lock()
 

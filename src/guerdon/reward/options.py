@@ -1,0 +1,54 @@
+"""What can be said of a reward besides its function."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from guerdon.errors import BindingError
+
+Mode = Literal["pointwise", "batch"]
+OnError = Literal["result", "raise"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RewardOptions:
+    """What can be said of a reward besides its function."""
+
+    name: str | None = None
+    id: str | None = None
+    """The id under which a control plane knows the reward."""
+    mode: Mode | None = None
+    """``batch`` for a function that scores lists; told from the parameter names unless given."""
+    metadata_schema: type[BaseModel] | None = None
+    """Checked against the sample's metadata before every call."""
+    requirements: tuple[str, ...] = ()
+    """What must be installed where the reward is deployed, as pip requirement lines."""
+    timeout: float | None = None
+    """Seconds that one call may take; also a direct call, which then runs in a worker process."""
+    concurrency: int | None = None
+    """How many calls of an async reward may be in flight at once."""
+    on_error: OnError = "result"
+    """What a direct call does with an exception: a result with an ``error``, or raise it."""
+
+    def __post_init__(self) -> None:
+        if self.mode not in (None, "pointwise", "batch"):
+            raise BindingError(f'mode must be "pointwise" or "batch", not {self.mode!r}')
+        if self.on_error not in ("result", "raise"):
+            raise BindingError(f'on_error must be "result" or "raise", not {self.on_error!r}')
+        if self.timeout is not None and not (is_number(self.timeout) and 0 < self.timeout < math.inf):
+            raise BindingError(f"timeout must be a positive number of seconds, not {self.timeout!r}")
+        if self.concurrency is not None and not (isinstance(self.concurrency, int) and self.concurrency > 0):
+            raise BindingError(f"concurrency must be a whole number of 1 or more, not {self.concurrency!r}")
+        schema = self.metadata_schema
+        if schema is not None and not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+            raise BindingError(f"metadata_schema must be a pydantic model class, not {schema!r}")
+        if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
+            raise BindingError(f"name must be a non-empty string, not {self.name!r}")
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

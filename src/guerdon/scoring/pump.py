@@ -1,0 +1,424 @@
+"""The pump: samples fed to worker processes, watched, and given back in order.
+
+It runs on a thread of its own. It reads the source only as far ahead as a window allows, so memory
+does not grow with the number of samples; it keeps two chunks of work with each worker, sized by the
+measured cost; it kills a worker whose sample overran, crashed or outgrew its memory, records that one
+sample as failed, and runs the others of the chunk again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import queue
+import selectors
+import threading
+import time
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import cloudpickle
+
+from guerdon.errors import (
+    BindingError,
+    CrashError,
+    DeadlineError,
+    InputError,
+    MemoryLimitError,
+    error_of_kind,
+)
+from guerdon.reward.function import RewardFunction
+from guerdon.scoring.engine import AsyncInProcess, Engine, InProcess, Item, Limits, Record, record_of
+from guerdon.scoring.outcome import Outcome, failure
+from guerdon.scoring.wire import IDLE
+from guerdon.scoring.worker import Row, Unit, overran
+from guerdon.scoring.workers import Load, Worker, parked
+from guerdon.types import Sample
+
+_TICK = 0.05
+"""Seconds between two looks at the workers' clocks and memory."""
+_CHUNK_SECONDS = 0.02
+_CHUNK_ROWS = 512
+_CHUNK_BYTES = 1 << 22
+_WINDOW_ROWS = 1 << 13
+_WINDOW_BYTES = 1 << 26
+_BATCHES_AHEAD = 64
+_DEATHS_IN_A_ROW = 3
+_JOIN_SECONDS = 5.0
+_BEAT_SLACK = 1.0
+"""Seconds by which the heart of a busy event loop may beat late."""
+
+
+def make_engine(reward: RewardFunction, items: Iterator[Item], limits: Limits, given_workers: bool) -> Engine:
+    """The engine for a reward; an async one that cannot be pickled stays in this process unless told."""
+    if limits.workers == 0:
+        return (AsyncInProcess if reward.is_async else InProcess)(reward, items, limits)
+    try:
+        load = Load.of(reward, limits.max_memory)
+    except BindingError:
+        if reward.is_async and not given_workers:
+            return AsyncInProcess(reward, items, limits)
+        raise
+    return Pump(reward, items, limits, load)
+
+
+@dataclass(slots=True)
+class _Job:
+    """A unit on its way through a worker."""
+
+    unit: Unit
+    alone: bool = False
+    """Set when a worker died with this unit among several and none could be blamed."""
+
+    @property
+    def first(self) -> int:
+        return self.unit[0][0]
+
+    @property
+    def size(self) -> int:
+        return sum(len(body) for _, body in self.unit)
+
+
+@dataclass(slots=True, eq=False)
+class _Station:
+    """A worker and what it has in hand."""
+
+    worker: Worker
+    started: float = field(default_factory=time.monotonic)
+    jobs: dict[int, _Job] = field(default_factory=dict)
+    """By the index of each of their samples."""
+    held: int = 0
+    """How many units that is."""
+    alone: bool = False
+    writing: bool = False
+
+
+class Pump(Engine):
+    """Sync and async rewards in worker processes."""
+
+    def __init__(self, reward: RewardFunction, items: Iterator[Item], limits: Limits, load: Load) -> None:
+        super().__init__(reward, items, limits)
+        self._load = load
+        self._source = self._units()
+        self._exhausted = False
+        self._source_error: Exception | None = None
+        self._retry: deque[_Job] = deque()
+        self._items_by_index: dict[int, Item] = {}
+        self._done: dict[int, Record] = {}
+        self._next = -1
+        self._bytes_inside = 0
+        self._sizes: dict[int, int] = {}
+        self._stations: list[_Station] = []
+        self._selector = selectors.DefaultSelector()
+        self._cost = 0.0
+        """Seconds a sample takes, a running mean; 0 until the first result."""
+        self._fresh_rows = 1
+        self._deaths = 0
+        self._aborted = threading.Event()
+        self._out: queue.Queue[list[Record] | BaseException | None] = queue.Queue(_BATCHES_AHEAD)
+
+    def __iter__(self) -> Iterator[list[Record]]:
+        thread = threading.Thread(target=self._run, name="guerdon-pump", daemon=True)
+        thread.start()
+        try:
+            while (batch := self._out.get()) is not None:
+                if isinstance(batch, BaseException):
+                    raise batch
+                yield batch
+        finally:
+            self.abort()
+            thread.join(_JOIN_SECONDS)
+
+    def abort(self) -> None:
+        super().abort()
+        self._aborted.set()
+
+    # The pump's thread.
+
+    def _run(self) -> None:
+        try:
+            while not self._aborted.is_set():
+                self._feed()
+                self._emit()
+                if self._busy():
+                    self._collect()
+                    self._watch()
+                elif self._exhausted or self._stopping:
+                    break
+            self._deliver(self._source_error)
+        except BaseException as error:  # the edge of the thread: the caller's iteration raises it
+            self._deliver(error)
+        finally:
+            self._dismiss()
+
+    def _busy(self) -> bool:
+        return bool(self._retry) or any(station.jobs for station in self._stations)
+
+    def _deliver(self, batch: list[Record] | BaseException | None) -> None:
+        while not self._aborted.is_set():
+            with contextlib.suppress(queue.Full):
+                self._out.put(batch, timeout=_TICK)
+                return
+            self._watch()
+        with contextlib.suppress(queue.Full):
+            self._out.put_nowait(None)
+
+    # Feeding.
+
+    def _feed(self) -> None:
+        """Give every worker that has room its next chunk, starting workers while there is work."""
+        for station in self._stations:
+            while self._has_room(station) and (chunk := self._chunk(station)):
+                self._give(station, chunk)
+        while len(self._stations) < self._limits.workers and (chunk := self._chunk(None)):
+            self._give(self._hire(), chunk)
+
+    def _has_room(self, station: _Station) -> bool:
+        if station.alone:
+            return False
+        if self._reward.is_async:
+            return station.held < self._limits.concurrency
+        return station.held <= self._fresh_rows // 2
+
+    def _chunk(self, station: _Station | None) -> list[_Job]:
+        """The next jobs for a worker; one that must run alone goes to a worker that holds nothing."""
+        if self._retry:
+            if not self._retry[0].alone:
+                return [self._retry.popleft()]
+            return [self._retry.popleft()] if station is None or not station.held else []
+        limit = self._fresh_rows
+        if self._reward.is_async:
+            limit = max(1, self._limits.concurrency - (station.held if station else 0))
+        jobs: list[_Job] = []
+        size = 0
+        while len(jobs) < limit and size < _CHUNK_BYTES and self._window_open() and not self._stopping:
+            if (unit := self._next_unit()) is None:
+                break
+            if (job := self._admit(unit)) is not None:
+                jobs.append(job)
+                size += job.size
+        return jobs
+
+    def _next_unit(self) -> list[Item] | None:
+        try:
+            unit = next(self._source, None)
+        except Exception as error:  # the source is the caller's: raised there once all it gave is scored
+            unit, self._source_error = None, error
+        self._exhausted = unit is None
+        return unit
+
+    def _window_open(self) -> bool:
+        if self._exhausted or self._bytes_inside > _WINDOW_BYTES:
+            return False
+        return len(self._items_by_index) + len(self._done) < max(_WINDOW_ROWS, 2 * self._limits.batch_size)
+
+    def _admit(self, unit: list[Item]) -> _Job | None:
+        """Take a unit in: remember its items, pickle its rows; what cannot be scored is done at once."""
+        rows: list[Row] = []
+        for item in unit:
+            if self._next < 0:
+                self._next = item.position
+            body = item.row if isinstance(item.row, Outcome) else _pickled(item.row)
+            if isinstance(body, Outcome):
+                self._done[item.position] = record_of(item, body, 0.0)
+                continue
+            # The row itself is not kept: its pickle is, should it have to be run again.
+            self._items_by_index[item.position] = item._replace(row=_NOTHING)
+            self._sizes[item.position] = len(body)
+            self._bytes_inside += len(body)
+            rows.append((item.position, body))
+        return _Job(rows) if rows else None
+
+    def _give(self, station: _Station, jobs: list[_Job]) -> None:
+        station.alone = any(job.alone for job in jobs)
+        for job in jobs:
+            station.held += 1
+            for index, _ in job.unit:
+                station.jobs[index] = job
+        station.worker.send(("run", [job.unit for job in jobs], self._limits.timeout))
+        self._register(station)
+
+    def _hire(self) -> _Station:
+        worker = parked.take(self._load.key) or Worker(self._load)
+        station = _Station(worker)
+        self._stations.append(station)
+        self._selector.register(worker, selectors.EVENT_READ, station)
+        return station
+
+    def _register(self, station: _Station) -> None:
+        writing = station.worker.wants_to_write
+        if writing != station.writing:
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writing else 0)
+            self._selector.modify(station.worker, events, station)
+            station.writing = writing
+
+    # Collecting.
+
+    def _collect(self) -> None:
+        """Wait for workers to answer, at most a tick."""
+        for key, events in self._selector.select(_TICK):
+            station: _Station = key.data
+            if events & selectors.EVENT_WRITE:
+                station.worker.flush()
+                self._register(station)
+            if events & selectors.EVENT_READ:
+                self._read(station)
+
+    def _read(self, station: _Station) -> None:
+        messages = station.worker.receive()
+        for message in messages or ():
+            self._take(station, message)
+        if messages is None:
+            self._bury(station, None)
+
+    def _take(self, station: _Station, message: Any) -> None:
+        if message[0] == "ready":
+            station.worker.ready, station.worker.baseline = True, message[1]
+        elif message[0] == "unloadable":
+            raise error_of_kind(message[1], f"{self._reward.name} does not load in a worker: {message[2]}")
+        else:
+            self._deaths = 0
+            for index, outcome, seconds in message[1]:
+                self._finish(station, index, outcome, seconds)
+
+    def _finish(self, station: _Station | None, index: int, outcome: Outcome, seconds: float) -> None:
+        if station is not None:
+            job = station.jobs.pop(index, None)
+            if job is None:
+                return
+            if job.unit[-1][0] == index:
+                station.held -= 1
+                station.alone = station.alone and bool(station.jobs)
+        item = self._items_by_index.pop(index)
+        self._bytes_inside -= self._sizes.pop(index)
+        self._done[index] = record_of(item, outcome, seconds)
+        self._cost = seconds if not self._cost else 0.98 * self._cost + 0.02 * seconds
+        ideal = max(1, min(_CHUNK_ROWS, int(_CHUNK_SECONDS / max(self._cost, 1e-7))))
+        self._fresh_rows = min(ideal, 2 * self._fresh_rows) if ideal > self._fresh_rows else ideal
+
+    def _emit(self) -> None:
+        """Hand on the records that are next in order."""
+        batch = []
+        while (record := self._done.pop(self._next, None)) is not None:
+            batch.append(record)
+            self._next += 1
+        if batch:
+            self._deliver(batch)
+
+    # Watching.
+
+    def _watch(self) -> None:
+        """End the workers that overran or outgrew their memory."""
+        now = time.monotonic()
+        for station in list(self._stations):
+            worker = station.worker
+            if not worker.ready:
+                if now - station.started > self._limits.load_timeout:
+                    raise DeadlineError(
+                        f"{self._reward.name} did not load within {self._limits.load_timeout:g} s; "
+                        "set GUERDON_LOAD_TIMEOUT if it needs longer"
+                    )
+                continue
+            if not station.jobs:
+                continue
+            index, since = worker.running()
+            if (index != IDLE and now - since > self._limits.timeout) or (
+                self._reward.is_async and now - worker.last_beat() > self._limits.timeout + _BEAT_SLACK
+            ):
+                self._end(station, DeadlineError.kind, overran(self._reward.name, self._limits.timeout))
+            elif self._outgrown(worker):
+                self._end(station, MemoryLimitError.kind, self._outgrew())
+
+    def _overran(self, worker: Worker, now: float) -> bool:
+        """Whether a call is over its deadline, or an event loop has not turned for as long."""
+        index, since = worker.running()
+        if index != IDLE and now - since > self._limits.timeout:
+            return True
+        return self._reward.is_async and now - worker.last_beat() > self._limits.timeout + _BEAT_SLACK
+
+    def _outgrown(self, worker: Worker) -> bool:
+        if self._limits.max_memory is None:
+            return False
+        resident = worker.resident_bytes()
+        return resident is not None and resident - worker.baseline > self._limits.max_memory
+
+    def _outgrew(self) -> str:
+        megabytes = (self._limits.max_memory or 0) / 1e6
+        return f"{self._reward.name} outgrew the {megabytes:,.0f} MB that a worker may add (max_memory)"
+
+    def _end(self, station: _Station, kind: str, message: str) -> None:
+        """Kill a worker and blame what it was running, unless that got done while we looked."""
+        index, _ = station.worker.running()
+        station.worker.kill()
+        for late in station.worker.receive() or ():
+            self._take(station, late)
+        self._bury(station, failure(kind, message), index)
+
+    def _bury(self, station: _Station, verdict: Outcome | None, index: int | None = None) -> None:
+        """A worker is gone: fail the sample that it ran, run its other samples again."""
+        worker = station.worker
+        self._selector.unregister(worker)
+        self._stations.remove(station)
+        if index is None:
+            index, _ = worker.running()
+        if verdict is None:
+            cause = worker.cause_of_death()
+            if not worker.ready:
+                raise CrashError(f"the worker process {cause} while it loaded {self._reward.name}")
+            verdict = failure(CrashError.kind, f"the worker process {cause} while it ran {self._reward.name}")
+        left = list(dict.fromkeys(map(id, station.jobs.values())))
+        jobs = {id(job): job for job in station.jobs.values()}
+        culprit = station.jobs.get(index)
+        if culprit is None and station.alone and len(left) == 1:
+            culprit = jobs[left[0]]
+        worker.close()
+        if culprit is None and left:
+            self._deaths += 1
+            if self._deaths >= _DEATHS_IN_A_ROW:
+                raise CrashError(
+                    f"{verdict.error}; {_DEATHS_IN_A_ROW} workers in a row ended with no sample to blame"
+                )
+        again = [jobs[key] for key in left if jobs[key] is not culprit]
+        if culprit is not None:
+            again += self._blame(culprit, verdict)
+        # With several units at once in one worker and none to blame, each runs alone to be found out.
+        suspects = culprit is None and self._reward.is_async
+        self._retry.extend(_Job(job.unit, alone=suspects or job.alone) for job in again)
+
+    def _blame(self, job: _Job, verdict: Outcome) -> list[_Job]:
+        """Fail a unit of one; take a batch apart, so that only the offending sample fails."""
+        if len(job.unit) > 1:
+            return [_Job([row]) for row in job.unit]
+        self._finish(None, job.first, verdict, 0.0)
+        return []
+
+    def _dismiss(self) -> None:
+        """Park the workers that are in good health, end the others."""
+        for station in self._stations:
+            with contextlib.suppress(KeyError, ValueError):
+                self._selector.unregister(station.worker)
+            healthy = station.worker.ready and not station.jobs and not station.worker.wants_to_write
+            if healthy and station.worker.is_alive():
+                parked.park(station.worker)
+            else:
+                station.worker.close()
+        self._stations.clear()
+        self._selector.close()
+        if isinstance(self._source, Generator):
+            self._source.close()
+
+
+_NOTHING = failure("", "")
+
+
+def _pickled(row: Mapping[str, Any] | Sample) -> bytes | Outcome:
+    """A row as bytes; what no pickle takes makes the sample fail."""
+    try:
+        return pickle.dumps(row, 5)
+    except Exception:
+        try:
+            return bytes(cloudpickle.dumps(row, 5))
+        except Exception as error:  # whatever the row's objects raise
+            return failure(InputError.kind, f"the row cannot travel to a worker: {error}")
