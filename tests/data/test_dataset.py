@@ -318,3 +318,42 @@ def test_a_file_that_breaks_after_the_check(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(InputError, match=r"cannot read .*d\.jsonl: no such file or directory"):
         list(data)
+
+
+MIXED = [
+    {"question": "a?", "reply": "b", "level": 1},
+    {"question": "c?", "reply": 4},
+    {"question": "e?", "reply": [{"role": "assistant", "content": "f"}]},
+]
+
+
+def test_rows_and_samples_are_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in MIXED), encoding="utf-8")
+    data = open_dataset(path, columns=Columns(prompt="question", response="reply"))
+    assert [Sample.from_row(row) for row in data.good_rows()] == list(data.samples())
+    good = [MIXED[0], MIXED[2]]
+    path.write_text("".join(json.dumps(row) + "\n" for row in good), encoding="utf-8")
+    data = open_dataset(path, columns=Columns(prompt="question", response="reply"))
+    assert [Sample.from_row(row) for row in data.rows()] == list(data)
+    assert next(data.rows())["messages"][0] == {"role": "user", "content": "a?"}
+
+
+def test_good_rows_are_checked_and_the_others_kept(tmp_path: Path) -> None:
+    path, rejected = tmp_path / "rows.jsonl", tmp_path / "rows.rejected.jsonl"
+    rows = [{"messages": [{"role": "user"}]}, {"messages": [{"content": "no role"}]}, {"messages": []}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert list(open_dataset(path).good_rows(rejected=rejected)) == rows[:1]
+    lines = [json.loads(line)["line"] for line in rejected.read_text(encoding="utf-8").splitlines()]
+    assert lines == [2, 3]
+
+
+def test_a_dataset_knows_its_files(tmp_path: Path) -> None:
+    path, other = tmp_path / "rows.jsonl", tmp_path / "other.jsonl"
+    for file in (path, other):
+        file.write_text('{"messages": [{"role": "user"}]}\n', encoding="utf-8")
+    (tmp_path / "link.jsonl").symlink_to(path)
+    data = open_dataset(path)
+    assert [data.reads(p) for p in (path, tmp_path / "link.jsonl", other, tmp_path / "absent")] == [
+        *(True, True, False, False)
+    ]

@@ -11,7 +11,15 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from guerdon.report.text import clean, cut, duration, print_sample, print_statistics, score_text
+from guerdon.report.text import (
+    clean,
+    cut,
+    duration,
+    print_failures,
+    print_sample,
+    print_statistics,
+    score_text,
+)
 from guerdon.scoring.statistics import Accumulator, Statistics
 from guerdon.types import EvaluateResult, MetricResult, Sample
 
@@ -397,3 +405,17 @@ def test_an_unknown_encoding_is_taken_for_ascii() -> None:
         encoding = "no-such-encoding"  # type: ignore[assignment]
 
     assert clean("ü", Console(file=Odd())) == "\\xfc"
+
+
+def test_failures_are_listed_and_the_rest_counted() -> None:
+    console = console_of(60)
+    failures = [
+        ("a\x1b[2J", EvaluateResult(error="no\nluck", error_kind="timeout")),
+        (7, EvaluateResult(error="x")),
+    ]
+    print_failures(failures, 1002, console)
+    assert written(console).splitlines() == [
+        "failed     a\\x1b[2J  timeout: no luck",
+        "failed     7  exception: x",
+        "           and 1,000 more",
+    ]

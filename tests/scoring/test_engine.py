@@ -380,6 +380,15 @@ def test_a_closure_as_in_a_notebook_travels() -> None:
     assert guerdon.score(reward, ["x", "y"], workers=1).scores == [0.625, 0.625]
 
 
+def test_defaults_hold_wherever_the_reward_travels() -> None:
+    def unit(response: str, answer: str = "none", *, unit: str = "words", **more: Any) -> float:
+        return float((answer, unit, more.get("length", 7)) == ("none", "words", 7))
+
+    inner = guerdon.RewardFunction(unit)
+    for reward in (inner, 1.0 * inner):
+        assert guerdon.score(reward, ["x"], workers=1).scores == [1.0]
+
+
 def test_what_cannot_travel_says_so_and_runs_in_process() -> None:
     lock = threading.Lock()
 

@@ -9,7 +9,7 @@ from typing import Any
 from guerdon.data.json_rows import parse_json
 from guerdon.data.rows import quoted
 from guerdon.errors import InputError
-from guerdon.types import Message, Sample, as_messages
+from guerdon.types import Sample, as_messages
 
 _PROMPTS = ("prompt", "question", "input", "instruction", "problem", "query")
 _RESPONSES = ("response", "completion", "output", "generation", "generated_text", "model_response")
@@ -68,10 +68,17 @@ class Columns:
 
     def sample(self, row: Mapping[str, Any]) -> Sample:
         """The sample of a row; raises InputError that says what is wrong with the row."""
+        return Sample.from_row(self.row(row))
+
+    def row(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The row in chat form, from which ``Sample.from_row`` makes the sample.
+
+        Raises InputError for columns that are missing; what they hold is checked by ``sample`` alone.
+        """
         if not self._named:
             if "messages" not in row:
                 raise InputError(self.lacking(row) or "")
-            return Sample.from_row(_parsed(row))
+            return _parsed(row)
         if (problem := self.lacking(row)) is not None:
             raise InputError(problem)
         mapped = {key: value for key, value in row.items() if key not in self._named}
@@ -81,7 +88,7 @@ class Columns:
             mapped["ground_truth"] = row[self.answer]
         if self.response is not None:
             mapped["messages"] = self._conversation(row, self.response)
-        return Sample.from_row(_parsed(mapped))
+        return _parsed(mapped)
 
     def lacking(self, names: Iterable[str]) -> str | None:
         """What is wrong with a row or a table that has the columns ``names``; None if nothing is."""
@@ -104,7 +111,7 @@ class Columns:
             f"--prompt-column {prompt} --response-column {response}"
         )
 
-    def _conversation(self, row: Mapping[str, Any], response: str) -> list[Message]:
+    def _conversation(self, row: Mapping[str, Any], response: str) -> list[Any]:
         prompt = [] if self.prompt is None else _messages(row[self.prompt], "user", self.prompt)
         return prompt + _messages(row[response], "assistant", response)
 
@@ -140,9 +147,10 @@ def _parsed(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return row
 
 
-def _messages(value: Any, role: str, column: str) -> list[Message]:
+def _messages(value: Any, role: str, column: str) -> list[Any]:
+    """The messages that a column holds, text as a plain one: a Message costs more to make and to send."""
     if isinstance(value, str):
-        return [Message(role=role, content=value)]
+        return [{"role": role, "content": value}]
     what = f"column {quoted(column)}"
     if isinstance(value, Mapping):
         value = [value]

@@ -24,7 +24,15 @@ from guerdon.scoring.findings import Finding, figure, percent
 from guerdon.scoring.statistics import Distribution, Groups, Histogram, Statistics, Timing
 from guerdon.types import EvaluateResult, Sample
 
-__all__ = ["clean", "cut", "duration", "print_sample", "print_statistics", "score_text"]
+__all__ = [
+    "clean",
+    "cut",
+    "duration",
+    "print_failures",
+    "print_sample",
+    "print_statistics",
+    "score_text",
+]
 
 PROMPT_LIMIT = 400
 RESPONSE_LIMIT = 900
@@ -228,6 +236,17 @@ def print_statistics(stats: Statistics, console: Console, title: str = "Statisti
     if stats.seconds is not None:
         _pieces(console, "time", _times(stats.seconds, console))
     _print_findings(stats.findings(), console)
+
+
+def print_failures(
+    failures: Sequence[tuple[str | int, EvaluateResult]], total: int, console: Console
+) -> None:
+    """The samples that failed, each with its id and what happened; ``total`` counts those not shown too."""
+    for identity, result in failures:
+        head = Text(f"{_line(str(identity), NAME_LIMIT, console)}  ", style="red")
+        _labelled(console, "failed", head + _reason(result, console))
+    if (more := total - len(failures)) > 0:
+        _labelled(console, "", Text(f"and {more:,} more", style="dim"))
 
 
 def _width(console: Console) -> int:

@@ -31,7 +31,7 @@ class _Missing:
         return "MISSING"
 
     def __reduce__(self) -> str:
-        return "MISSING"
+        return "MISSING"  # by name: there is one, also where a plan has travelled to another process
 
 
 MISSING: Final = _Missing()

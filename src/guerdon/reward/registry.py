@@ -5,14 +5,16 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from guerdon.errors import BindingError, ResolutionError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.modules import load_file
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINT_GROUP = "guerdon.rewards"
 FOLDER_FILE, FOLDER_FUNCTION = "main.py", "evaluate"
@@ -70,13 +72,18 @@ def _by_name(name: str) -> RewardFunction | None:
         return None
     try:
         target = point.load()
-    except (ImportError, AttributeError) as error:
-        raise ResolutionError(f"the reward {name!r} cannot be loaded from {point.value}: {error}") from error
+    except (Exception, SystemExit) as error:  # the edge to another package's code
+        reason = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+        raise ResolutionError(f"the reward {name!r} cannot be loaded from {point.value}: {reason}") from error
     reward = target if isinstance(target, RewardFunction) else RewardFunction(target)
     return reward if reward.name == name else reward.named(name)
 
 
 def _entry_points() -> dict[str, EntryPoint]:
+    from importlib.metadata import (
+        entry_points,
+    )  # here, since importing guerdon would cost a tenth more with it
+
     return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
 
 

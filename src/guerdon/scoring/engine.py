@@ -21,7 +21,6 @@ from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.worker import ascore_samples, score_samples
 from guerdon.types import Sample
 
-
 _HAND_ON_SECONDS = 0.005
 
 

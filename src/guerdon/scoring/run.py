@@ -319,10 +319,11 @@ def limits_of(reward: RewardFunction, options: RunOptions, total: int | None) ->
     if total is not None and count:
         count = max(1, min(count, total))
     timeout = options.timeout if options.timeout is not None else reward.timeout
+    concurrency = options.concurrency if options.concurrency is not None else reward.concurrency
     return Limits(
         timeout=setting("timeout", timeout),
         workers=count,
-        concurrency=setting("concurrency", options.concurrency or reward.concurrency),
+        concurrency=setting("concurrency", concurrency),
         max_memory=setting("max_memory", options.max_memory),
         load_timeout=setting("load_timeout"),
         batch_size=options.batch_size,

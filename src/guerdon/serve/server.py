@@ -23,14 +23,14 @@ class RewardServer(ABC, Generic[MetadataT]):
     ``RewardFunction(MyServer, db_base_path="dbs")`` score with it in place, the conversation as turns,
     the other columns as metadata. Constructor arguments are given as fixed arguments.
 
-    >>> class Short(RewardServer[BaseModel]):
+    >>> from guerdon import EmptyMetadata, RewardFunction, Sample
+    >>> class Short(RewardServer[EmptyMetadata]):
     ...     def __init__(self, port: int = 8000, **kwargs):
-    ...         super().__init__(port, BaseModel, **kwargs)
+    ...         super().__init__(port, EmptyMetadata, **kwargs)
     ...     async def score(self, request):
     ...         return Response(reward=len(request.turns[-1].content) < 9)
     ...     async def info(self):
     ...         return ServerInfo(version="1", name="short", description="Short answers.")
-    >>> from guerdon import RewardFunction, Sample
     >>> sample = Sample(messages=[{"role": "assistant", "content": "4"}])
     >>> RewardFunction(Short).evaluate(sample).score
     1.0

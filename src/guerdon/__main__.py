@@ -1,0 +1,5 @@
+"""``python -m guerdon``: the command line."""
+
+from guerdon.cli import main
+
+main()

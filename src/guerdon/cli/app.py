@@ -1,0 +1,141 @@
+"""The program: which commands there are, and how every error of a command ends.
+
+A command's module is imported when the command is named, and imports what it works with when it runs, so
+that ``guerdon --help`` is quick.
+
+Exit statuses: 0; 1 for what the command itself reports (all samples failed, a case is off) and for a bug,
+with its traceback; 2 for an error of the user's, on one line of standard error; 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import click
+
+from guerdon._version import __version__
+from guerdon.cli.options import HELP_WIDTH, Invocation, debug_option
+from guerdon.errors import RewardError
+
+COMMANDS: Mapping[str, str] = {
+    "preview": "guerdon.cli.preview:preview",
+    "score": "guerdon.cli.score:score",
+    "rewards": "guerdon.cli.rewards:rewards",
+    "test": "guerdon.cli.test:test",
+}
+"""Name of each command and where it is."""
+
+USER_ERROR = 2
+INTERRUPTED = 130
+_MACHINE_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+
+
+class App(click.Group):
+    """The group of all commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
+        """Run a command line, by default that of this process, and leave with its exit status."""
+        sys.exit(self._status(list(sys.argv[1:] if args is None else args)))
+
+    def _status(self, args: list[str]) -> int:
+        invocation = Invocation(tuple(args))
+        try:
+            status = super().main(args, "guerdon", standalone_mode=False, obj=invocation)
+            sys.stdout.flush()
+        except click.Abort:
+            click.echo("Interrupted", err=True)
+            return INTERRUPTED
+        except click.ClickException as error:
+            return _say(_usage(error), USER_ERROR)
+        except RewardError as error:
+            if invocation.debug:
+                traceback.print_exc()
+            # Malformed rows are listed; what else a message quotes, an exception's text, goes on one line.
+            text = str(error) if "rejected" in error.about else " ".join(str(error).split())
+            return _say(text, USER_ERROR)
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                _forget_stdout()
+                return 1
+            if error.errno not in _MACHINE_FULL:
+                raise
+            return _say(f"cannot write: {error.strerror}", USER_ERROR)
+        return status if isinstance(status, int) else 0
+
+
+def _say(message: str, status: int) -> int:
+    click.echo(f"Error: {printable(message)}", err=True)
+    return status
+
+
+def printable(text: str) -> str:
+    """Text of any origin that a terminal shows and does not obey."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
+def _usage(error: click.ClickException) -> str:
+    """What is wrong with the command line, on one line, and where it says how it is right."""
+    message = " ".join(error.format_message().split()).rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return message
+    return f"{message}{' See' if message.endswith('?') else '; see'}: {context.command_path} --help"
+
+
+def _forget_stdout() -> None:
+    # Whoever read it is gone; the interpreter would complain when it flushes what is left at its end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@click.group(
+    cls=App,
+    name="guerdon",
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH},
+)
+@click.version_option(__version__, message="guerdon %(version)s")
+@debug_option
+@click.pass_context
+def app(context: click.Context) -> None:
+    """The reward layer for training language models by reinforcement.
+
+    A REWARD is a registered name (see: guerdon rewards), a function in a file (file.py::name) or in a
+    module (pkg.mod:name or pkg.mod.name), or a folder with a main.py that has a function evaluate.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """The command line as a function: runs ``args``, by default those of this process, and exits."""
+    # As under `python -m`: a console script has its own folder there, and a user's rewards are here.
+    if os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    app.main(args)

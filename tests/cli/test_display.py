@@ -1,0 +1,67 @@
+"""How far a job is, on a real terminal and without one."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cli_work import row, write_rows
+from guerdon.cli import display
+
+
+def on_a_terminal(command: list[str], folder: Path) -> str:
+    """What a command writes to a terminal of 80 columns that is its standard error."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "NOTES": str(folder / "notes")}
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs, env=environment)
+    os.close(theirs)
+    written = b""
+    end = time.monotonic() + 60
+    try:
+        while time.monotonic() < end:
+            if not select.select([ours], [], [], 0.1)[0]:
+                continue
+            written += os.read(ours, 65536)
+    except OSError:  # Linux says so when the other end is closed
+        pass
+    finally:
+        os.close(ours)
+        assert process.wait(timeout=60) == 0
+    return written.decode()
+
+
+def test_a_bar_on_a_terminal(work: Path) -> None:
+    write_rows(work / "many.jsonl", [row("xxxx", id=i) for i in range(150)])
+    command = [sys.executable, "-m", "guerdon", "score", "my_rewards.py::noted", "many.jsonl"]
+    written = on_a_terminal([*command, "--workers", "1"], work)
+    assert "scoring" in written
+    assert "/150" in written
+    assert "/s" in written
+    assert " left" in written
+    assert "mean 0.400" in written
+    assert "150 samples in" in written
+
+
+def test_lines_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    times = iter([0.0, 1.0, 5.0, 11.0, 12.0, 22.0])
+    with display.Gauge("scoring", patience=0.0, clock=lambda: next(times)) as gauge:
+        for done in (100, 500, 1100, 1200, 2200):
+            gauge.count(done, 5000, "mean 0.5", before=100)
+    assert capsys.readouterr().err.splitlines() == [
+        "scoring 1,100/5,000, 100/s, 0:39 left, mean 0.5",
+        "scoring 2,200/5,000, 100/s, 0:28 left, mean 0.5",
+    ]
+
+
+def test_a_quick_job_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with display.Gauge("checking") as gauge:
+        gauge.share(10, 0.5)
+        gauge.share(20, 1.0)
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,113 @@
+"""Scores as an object: a sequence of results with provenance, whatever their number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import guerdon
+from guerdon.errors import InputError, NotApplicableError, RewardError
+from guerdon.scoring.outcome import Outcome
+from guerdon.scoring.results import Progress
+from guerdon.scoring.store import Store
+
+
+def mixed(response: str, **columns: Any) -> Any:
+    if response == "bad":
+        raise ValueError("bad one")
+    if response == "none":
+        return None
+    return (len(response), {"length": len(response), "share": 0.5})
+
+
+SCORES = guerdon.score(mixed, ["a", "bad", "none", "abc"], workers=0)
+
+
+def test_iterating_gives_a_result_a_sample() -> None:
+    assert [result.score for result in SCORES] == [1.0, None, None, 3.0]
+    assert [result.failed for result in SCORES] == [False, True, False, False]
+    assert SCORES[-1].metrics["length"].score == 3.0
+    assert [result.score for result in SCORES[0:2]] == [1.0, None]
+    assert len(SCORES) == 4
+    with pytest.raises(IndexError):
+        SCORES[4]
+
+
+def test_each_result_names_what_made_it() -> None:
+    assert {(r.reward, r.version) for r in SCORES} == {("mixed", SCORES.version)}
+
+
+def test_failures_and_what_does_not_apply_are_told_apart() -> None:
+    assert [identity for identity, _ in SCORES.failures()] == [1]
+    statistics = SCORES.statistics()
+    assert (statistics.scored, statistics.failed, statistics.not_applicable) == (2, 1, 1)
+    assert statistics.components["share"].mean == 0.5
+    with pytest.raises(RewardError, match="sample 1: ValueError: bad one"):
+        SCORES.raise_for_failures()
+    with pytest.raises(NotApplicableError):
+        SCORES[2].unwrap()
+
+
+def test_groups_come_from_a_column() -> None:
+    rows = [
+        {"messages": [{"role": "assistant", "content": "x" * (i % size)}], "group_id": g, "other": 0}
+        for g, size in (("same", 1), ("varied", 2))
+        for i in range(4)
+    ]
+    groups = guerdon.score(mixed, rows, workers=0).statistics().groups
+    assert groups is not None
+    assert (groups.count, groups.without_variance) == (2, 0.5)
+    one = guerdon.score(mixed, rows, workers=0, group_by="other").statistics().groups
+    assert one is not None
+    assert one.count == 1
+
+
+def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[Progress] = []
+    guerdon.score(mixed, ["a", "abc"] * 50, workers=0, progress=told.append)
+    last = told[-1]
+    assert (last.done, last.total, last.failed, last.mean, last.resumed) == (100, 100, 0, 2.0, 0)
+
+
+def test_a_store_spills_to_disk_and_reads_back() -> None:
+    store = Store()
+    text = "é\ud800" * 500
+    for i in range(20_000):
+        store.append(i, Outcome(float(i), text, {"m": (0.5, None, None, 2.0)}), 0.1)
+    assert len(store) == 20_000
+    assert store[12_345] == (12_345, Outcome(12345.0, text, {"m": (0.5, None, None, 2.0)}), 0.1)
+    assert [identity for identity, _, _ in store] == list(range(20_000))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"timeout": 0}, "no number of seconds"),
+        ({"timeout": -1}, "no number of seconds"),
+        ({"timeout": float("nan")}, "no number of seconds"),
+        ({"workers": -1}, "no count"),
+        ({"workers": "two"}, "no count"),
+        ({"concurrency": 0}, "too small"),
+        ({"max_memory": "lots"}, "no amount of memory"),
+        ({"max_memory": 0}, "no amount of memory"),
+        ({"batch_size": 0}, "batch_size must be"),
+        ({"on_error": "ignore"}, "on_error must be"),
+    ],
+)
+def test_options_that_make_no_sense(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        guerdon.score(mixed, ["a"], **options)
+
+
+def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GUERDON_WORKERS", "many")
+    with pytest.raises(InputError, match="GUERDON_WORKERS: 'many' is no count"):
+        guerdon.score(mixed, ["a"])
+    monkeypatch.setenv("GUERDON_WORKERS", "0")
+    assert guerdon.score(mixed, ["a"]).scores == [1.0]
+
+
+def test_stream_takes_no_output(tmp_path: Any) -> None:
+    with pytest.raises(InputError, match="stream keeps nothing"):
+        next(guerdon.stream(mixed, ["a"], output=tmp_path / "x.jsonl"))
