@@ -50,6 +50,8 @@ def get_reward_function(name_or_path: Any, **parameters: Any) -> RewardFunction:
 
 def resolve(spec: Any, **parameters: Any) -> RewardFunction:
     """See get_reward_function."""
+    if spec is None:
+        raise BindingError("None is no reward: give a function, a class, a reward or the name of one")
     if isinstance(spec, str | os.PathLike):
         found = _by_name(os.fspath(spec)) if isinstance(spec, str) else None
         spec = found if found is not None else import_target(os.fspath(spec))
@@ -80,9 +82,8 @@ def _by_name(name: str) -> RewardFunction | None:
 
 
 def _entry_points() -> dict[str, EntryPoint]:
-    from importlib.metadata import (
-        entry_points,
-    )  # here, since importing guerdon would cost a tenth more with it
+    # Here, since importing guerdon would cost a tenth more with it.
+    from importlib.metadata import entry_points
 
     return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
 
