@@ -192,7 +192,7 @@ def test_numbers(value: Any, number: float) -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_number_is_refused_in_one_short_line(value: Any) -> None:
-    with pytest.raises(ValueError, match="^the thing must be ") as caught:
+    with pytest.raises(ValueError, match=r"^the thing must be ") as caught:
         finite(value, "the thing")
     assert len(str(caught.value)) < 200
     for build in (
@@ -249,7 +249,7 @@ def test_unwrap() -> None:
         EvaluateResult(error="bad", error_kind="invalid_result").unwrap()
 
 
-class Unprintable(Exception):
+class UnprintableError(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no text")
 
@@ -261,7 +261,7 @@ class Unprintable(Exception):
         (ValueError(), "ValueError", "exception"),
         (InputError("row 3"), "row 3", "input"),
         (MemoryError(), "MemoryError", "memory"),
-        (Unprintable(), "Unprintable", "exception"),
+        (UnprintableError(), "UnprintableError", "exception"),
         ("just text", "just text", "error"),
     ],
 )

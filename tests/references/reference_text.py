@@ -47,7 +47,7 @@ def loaded(folder: Path, name: str, source: str) -> ModuleType:
 
 # Statements, from lines without indentation or from a single line.
 
-OPENERS = "def class if elif else for while try except finally with async".split()
+OPENERS = ["def", "class", "if", "elif", "else", "for", "while", "try", "except", "finally", "with", "async"]
 CONTINUING = {
     "elif": {"if", "elif"},
     "else": {"if", "elif", "for", "while", "except"},

@@ -227,7 +227,7 @@ def test_a_file_that_changed_is_loaded_anew_and_a_pickle_of_the_old_is_refused(f
     assert get_reward_function(path).func is new.func
     body = cloudpickle.dumps(old.func)
     sys.modules.pop(old.func.__module__)  # type: ignore[union-attr]
-    with pytest.raises(ImportError, match="changing.py changed on disk while it was in use; start again"):
+    with pytest.raises(ImportError, match=r"changing\.py changed on disk while it was in use; start again"):
         cloudpickle.loads(body)
 
 
