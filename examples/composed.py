@@ -10,8 +10,13 @@ import re
 from guerdon import EvaluateResult, get_reward_function, reward_function, weighted
 
 ANSWER = re.compile(
-    r"\\boxed\{(?P<boxed>.*)\}|####\s*(?P<hashes>.+)|<answer>(?P<tag>.*?)</answer>|[Tt]he answer is (?P<said>[^\\\n]+?)\.?$",
-    re.MULTILINE,
+    r"""
+    \\boxed\{(?P<boxed>.*)\}
+    | \#\#\#\#\s*(?P<hashes>.+)
+    | <answer>(?P<tag>.*?)</answer>
+    | [Tt]he\ answer\ is\ (?P<said>[^\\\n]+?)\.?$
+    """,
+    re.MULTILINE | re.VERBOSE,
 )
 
 

@@ -56,7 +56,7 @@ def test_a_failure_is_off(guerdon: Run, work: Path) -> None:
     cases(work, 1.0, 1.0, 1.0)
     result = guerdon("test", "my_rewards.py::fails_on_b", "cases.jsonl", "--workers", "0")
     assert result.exit_code == 1
-    assert "b is not for me" in result.stdout
+    assert "case case-b, line 2\n" in result.stdout
     assert result.stdout.endswith("3 cases: 2 as expected, 1 off\n")
 
 

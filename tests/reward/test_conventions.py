@@ -61,14 +61,12 @@ def pointwise(messages, original_messages=None, ground_truth=None, **kwargs):
     return EvaluateResult(float(messages[-1].content.endswith(ground_truth)))
 
 
-def pointwise_dicts(
-    messages: List[Dict[str, str]], ground_truth: Optional[str] = None, **kwargs: Any
-) -> float:
+def pointwise_dicts(messages: list[dict[str, str]], ground_truth: str | None = None, **kwargs: Any) -> float:
     assert type(messages[-1]) is dict
     return float(messages[-1]["content"].endswith(ground_truth))
 
 
-def reward_kit_batch(rollouts_messages: List[List[Message]], ground_truth: List[str], **kwargs: Any):
+def reward_kit_batch(rollouts_messages: list[list[Message]], ground_truth: list[str], **kwargs: Any):
     return [
         EvaluateResult(float(messages[-1].content.endswith(truth)))
         for messages, truth in zip(rollouts_messages, ground_truth, strict=True)
@@ -339,7 +337,7 @@ def test_any_pointwise_names_in_batch_mode() -> None:
     seen = []
 
     @reward_function(mode="batch")
-    def batched(messages: List[List[Dict[str, str]]], level, metadata, id, step=None):
+    def batched(messages: list[list[dict[str, str]]], level, metadata, id, step=None):
         seen.append((type(messages[0][0]), level, [m["nested"] for m in metadata], id, step))
         return [0.5] * len(messages)
 
@@ -587,7 +585,7 @@ def test_a_schema_checks_converts_and_fills_in(asynchronous: bool) -> None:
         assert metadata.level == level
         return level + len(metadata.nested)
 
-    def plain(response, metadata: Dict[str, Any]):
+    def plain(response, metadata: dict[str, Any]):
         assert type(metadata) is dict
         return metadata["level"] + len(metadata["nested"])
 

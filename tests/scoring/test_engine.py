@@ -427,9 +427,13 @@ def test_the_samples_may_come_from_an_iterator_that_fails() -> None:
         raise OSError("the disk is gone")
 
     seen = []
-    with pytest.raises(OSError, match="the disk is gone"):
+
+    def consume() -> None:
         for result in guerdon.stream(lambda response: float(response), source(), workers=1):
             seen.append(result.score)
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        consume()
     assert seen == [float(i) for i in range(100)]
 
 

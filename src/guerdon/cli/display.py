@@ -51,11 +51,6 @@ def prints_to_stderr() -> Iterator[None]:
         yield
 
 
-def rejected_name(stem: str) -> str:
-    """The file that malformed rows of a data set or a run are written to."""
-    return f"{stem}.rejected.jsonl"
-
-
 @dataclass(frozen=True, slots=True)
 class _Narrower:
     """Leaves room for the ^C that a terminal echoes behind a line, which else would break it in two."""

@@ -15,7 +15,7 @@ from guerdon.settings import SETTINGS, parse_positive, setting
 
 if TYPE_CHECKING:
     from guerdon.data.columns import Columns
-    from guerdon.data.dataset import Dataset
+    from guerdon.data.dataset import Dataset, Survey
     from guerdon.reward.function import RewardFunction
 
     ParamType = click.ParamType[Any]
@@ -228,6 +228,22 @@ class DataFlags:
         from guerdon.data.dataset import open_dataset
 
         return open_dataset(source, columns=self.columns(), split=self.split, limit=limit)
+
+    def check(self, data: Dataset) -> Survey:
+        """What a pass over all rows finds, shown while it lasts.
+
+        Raises BadRowsError for malformed rows unless they are to be skipped and there are others.
+        """
+        from guerdon.cli.display import Gauge
+        from guerdon.data.rows import BadRowsError
+
+        with Gauge("checking") as gauge:
+            survey = data.survey(
+                lambda p: gauge.share(p.rows, p.share, f"{p.bad:,} malformed" if p.bad else "")
+            )
+        if survey.bad and not (self.skip_bad_rows and survey.good):
+            raise BadRowsError.of(survey.rejected, survey.bad, survey.rows)
+        return survey
 
 
 class OneALine(ParamType):

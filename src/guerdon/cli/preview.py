@@ -70,14 +70,13 @@ def preview(
     Exits with status 1 if a reward failed on every sample.
     """
     from guerdon.cli.display import prints_to_stderr
-    from guerdon.cli.score import checked
     from guerdon.scoring.run import score
 
     check_variables()
     with prints_to_stderr():
         found = _rewards(rewards, folders, parameters)
         data = flags.open(source, max_samples)
-        checked(data, flags.skip_bad_rows)
+        flags.check(data)
         samples = list(data.samples() if flags.skip_bad_rows else data)
         scores = {
             name: score(reward, samples, **limits.options(), on_error="result")

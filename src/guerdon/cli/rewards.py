@@ -187,10 +187,14 @@ def _signature(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 def _given(parameter: inspect.Parameter) -> Given:
     empty = parameter.empty
-    default = None if parameter.default is empty else repr(parameter.default)
-    if parameter.annotation is empty or isinstance(parameter.annotation, str):
-        return Given(parameter.name, None if parameter.annotation is empty else parameter.annotation, default)
-    return Given(parameter.name, inspect.formatannotation(parameter.annotation), default)
+    annotation = parameter.annotation
+    # Text already where the module postpones annotations; formatting it would put quotes around it.
+    shown = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return Given(
+        parameter.name,
+        None if annotation is empty else shown,
+        None if parameter.default is empty else repr(parameter.default),
+    )
 
 
 def _example(text: str) -> str | None:

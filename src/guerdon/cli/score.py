@@ -6,7 +6,8 @@ import itertools
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,8 +82,8 @@ def score(context: click.Context, /, **given: Any) -> None:
     dataset, or - for standard input. Rows are in chat form, with a column messages, or their columns are
     mapped. All rows are checked before the first is scored.
 
-    Exits with status 1 if every sample failed, 2 if nothing could be scored, 130 after Ctrl-C; what was
-    scored until then stays in the output file.
+    Exits with status 1 if every sample failed, 2 if something was wrong before the first was scored, and
+    130 after Ctrl-C; what was scored until then stays in the output file.
     """
     request = Request(**given)
     from guerdon.cli.display import prints_to_stderr
@@ -109,7 +110,6 @@ class _Run:
     rejected: Path | None
     resumed: int = 0
     interrupted: bool = False
-    gauge: Gauge | None = field(default=None, init=False)
 
     def score(self) -> Scores:
         """Score what there is; Ctrl-C ends it early, and the scores are those until then."""
@@ -119,8 +119,8 @@ class _Run:
 
         request = self.request
         # Shown from the start: the workers may take a while to load the reward.
-        with Gauge("scoring", patience=0.0) as self.gauge:
-            self.gauge.count(0, self.survey.good)
+        with Gauge("scoring", patience=0.0) as gauge:
+            gauge.count(0, self.survey.good)
             try:
                 return score_all(
                     self.reward,
@@ -130,7 +130,7 @@ class _Run:
                     output=request.output,
                     resume=request.resume,
                     overwrite=request.overwrite,
-                    progress=self._show,
+                    progress=partial(self._show, gauge),
                 )
             except Interrupted as interrupt:
                 self.interrupted = True
@@ -141,13 +141,11 @@ class _Run:
             return self.data.good_rows(rejected=self.rejected)
         return self.data.rows()
 
-    def _show(self, progress: Progress) -> None:
+    def _show(self, gauge: Gauge, progress: Progress) -> None:
         self.resumed = progress.resumed
-        if self.gauge is None:
-            return
         notes = [] if progress.mean is None else [f"mean {progress.mean:.3f}"]
         notes += [f"{progress.failed:,} failed"] if progress.failed else []
-        self.gauge.count(progress.done, self.survey.good, "  ".join(notes), before=progress.resumed)
+        gauge.count(progress.done, self.survey.good, "  ".join(notes), before=progress.resumed)
 
 
 class _Counted:
@@ -168,12 +166,10 @@ def _prepared(request: Request) -> _Run:
     _check_flags(request)
     reward = find_reward(request.reward, request.parameters)
     data = request.flags.open(request.data, request.limit)
-    rejected = None
     if request.output is not None:
         _check_output(Path(request.output), request, data)
-    if request.flags.skip_bad_rows:
-        rejected = _rejected_file(request)
-    survey = checked(data, request.flags.skip_bad_rows)
+    rejected = _rejected_file(request) if request.flags.skip_bad_rows else None
+    survey = request.flags.check(data)
     if request.group_by is not None:
         _check_group(request.group_by, request.flags, data)
     return _Run(request, reward, data, survey, rejected)
@@ -207,25 +203,12 @@ def _check_output(path: Path, request: Request, data: Dataset) -> None:
 
 def _rejected_file(request: Request) -> Path:
     """Beside the scores, else in the working directory under the name of the data."""
-    from guerdon.cli.display import rejected_name
+    from guerdon.data.source import REJECTED
 
     if request.output is not None:
         path = Path(request.output)
-        return path.with_name(rejected_name(path.stem))
-    name = Path(request.data).name
-    return Path(rejected_name(name.partition(".")[0] or "rows"))
-
-
-def checked(data: Dataset, skip_bad_rows: bool) -> Survey:
-    """What a pass over all rows finds; raises BadRowsError for malformed ones unless they are skipped."""
-    from guerdon.cli.display import Gauge
-    from guerdon.data.rows import BadRowsError
-
-    with Gauge("checking") as gauge:
-        survey = data.survey(lambda p: gauge.share(p.rows, p.share, f"{p.bad:,} malformed" if p.bad else ""))
-    if survey.bad and not (skip_bad_rows and survey.good):
-        raise BadRowsError.of(survey.rejected, survey.bad, survey.rows)
-    return survey
+        return path.with_name(path.stem + REJECTED)
+    return Path((Path(request.data).name.partition(".")[0] or "rows") + REJECTED)
 
 
 def _check_group(column: str, flags: DataFlags, data: Dataset) -> None:
