@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from guerdon.errors import BindingError
-from guerdon.types import EvaluateResult, Message, Sample
+from guerdon.errors import BindingError, InputError
+from guerdon.types import EvaluateResult, Message, Sample, finite
 
 if TYPE_CHECKING:
     from guerdon.reward.function import RewardFunction
@@ -16,13 +16,18 @@ OnFailure = str | float | None
 
 def as_function(reward: RewardFunction, convention: str, on_failure: OnFailure = None) -> Callable[..., Any]:
     """``reward`` as a real function with the reward's name; see RewardFunction.as_function."""
-    make = _MAKERS.get(convention.replace("_", "-"))
+    make = _MAKERS.get(str(convention).replace("_", "-"))
     if make is None:
         raise BindingError(f"unknown convention {convention!r}; there are {', '.join(sorted(_MAKERS))}")
     default: OnFailure = "skip" if convention in ("trl", "tunix") else "raise"
     policy = default if on_failure is None else on_failure
-    if isinstance(policy, str) and policy not in ("raise", "skip"):
-        raise BindingError(f'on_failure must be "raise", "skip" or a number, not {policy!r}')
+    if policy not in ("raise", "skip"):
+        try:
+            policy = finite(policy)
+        except ValueError:
+            raise BindingError(
+                f'on_failure must be "raise", "skip" or a number, not {on_failure!r}'
+            ) from None
     function = make(reward, policy)
     function.__name__ = function.__qualname__ = reward.name
     function.__doc__ = reward.__doc__
@@ -64,6 +69,8 @@ def _batched(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
     ) -> list[float | None]:
         completions = _plain(completions)
         count = len(completions)
+        if prompts is not None and len(prompts) != count:
+            raise InputError(f"{len(prompts)} prompts for {count} completions")
         given = prompts if prompts is not None else [None] * count
         rows = {n: _plain(v) for n, v in columns.items()}
         per_row = {n: v for n, v in rows.items() if isinstance(v, list | tuple) and len(v) == count}
@@ -85,7 +92,7 @@ def _verl(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
         columns = {"data_source": data_source, "ground_truth": ground_truth, **(extra_info or {}), **kwargs}
         result = reward.evaluate(_sample(columns.pop("prompt", None), solution_str, columns))
         score = _number(result, policy)
-        return {"score": score, **{name: metric.score for name, metric in result.metrics.items()}}
+        return {**{name: metric.score for name, metric in result.metrics.items()}, "score": score}
 
     return function
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from guerdon.errors import BindingError, ResolutionError
+from guerdon.errors import BindingError, ResolutionError, RewardError
 from guerdon.reward.function import RewardFunction
-from guerdon.reward.modules import load_file
+from guerdon.reward.modules import failed_import, load_file
+from guerdon.types import text_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -31,7 +33,7 @@ def register_reward_function(name: str, reward: Any) -> RewardFunction:
     >>> register_reward_function("always", lambda response: 1.0).name
     'always'
     """
-    if not isinstance(name, str) or not name.strip() or any(c in name for c in ":/\\ \n"):
+    if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name) or name.endswith(".py"):
         raise BindingError(f"{name!r} is no name for a reward: use letters, digits, - and _")
     found = resolve(reward)
     _registered[name] = found if found.name == name else found.named(name)
@@ -50,6 +52,8 @@ def get_reward_function(name_or_path: Any, **parameters: Any) -> RewardFunction:
 
 def resolve(spec: Any, **parameters: Any) -> RewardFunction:
     """See get_reward_function."""
+    if spec is None:
+        raise BindingError("None is no reward: give a function, a class, a reward or the name of one")
     if isinstance(spec, str | os.PathLike):
         found = _by_name(os.fspath(spec)) if isinstance(spec, str) else None
         spec = found if found is not None else import_target(os.fspath(spec))
@@ -73,16 +77,17 @@ def _by_name(name: str) -> RewardFunction | None:
     try:
         target = point.load()
     except (Exception, SystemExit) as error:  # the edge to another package's code
-        reason = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+        if isinstance(error, RewardError):
+            raise
+        reason = str(error) if isinstance(error, ImportError) else text_of(error)
         raise ResolutionError(f"the reward {name!r} cannot be loaded from {point.value}: {reason}") from error
     reward = target if isinstance(target, RewardFunction) else RewardFunction(target)
     return reward if reward.name == name else reward.named(name)
 
 
 def _entry_points() -> dict[str, EntryPoint]:
-    from importlib.metadata import (
-        entry_points,
-    )  # here, since importing guerdon would cost a tenth more with it
+    # Here, since importing guerdon would cost a tenth more with it.
+    from importlib.metadata import entry_points
 
     return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
 
@@ -97,7 +102,7 @@ def import_target(path: str) -> Any:
     if ":" in path:
         module, _, name = path.partition(":")
         return _attribute(_module(module, path), name, path)
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         return _from_folder(Path(path))
     if path.endswith(".py"):
         raise ResolutionError(f"{path} names a file but no function; write {path}::name", path=path)
@@ -116,7 +121,7 @@ def _nothing_by_name(name: str) -> str:
 
 def _from_file(file: str, name: str) -> Any:
     path = Path(file)
-    if not path.is_file():
+    if not os.path.isfile(path):
         folder = path.parent if path.parent.is_dir() else Path()
         near = difflib.get_close_matches(path.name, [p.name for p in folder.glob("*.py")], n=2, cutoff=0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
@@ -131,18 +136,17 @@ def _from_folder(folder: Path) -> Any:
 
 
 def _module(name: str, path: str) -> ModuleType:
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise ResolutionError(f"{path!r} leads nowhere: {name!r} is no name of a module", path=path)
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name and name.split(".")[: len(error.name.split("."))] == error.name.split("."):
+    except (Exception, SystemExit) as error:  # the edge to the user's module
+        absent = error.name if isinstance(error, ModuleNotFoundError) else None
+        if absent and name.split(".")[: len(absent.split("."))] == absent.split("."):
             raise ResolutionError(
-                f"{path!r} leads nowhere: there is no module {error.name!r} here or on PYTHONPATH", path=path
+                f"{path!r} leads nowhere: there is no module {absent!r} here or on PYTHONPATH", path=path
             ) from None
-        raise ResolutionError(f"importing {name} failed: {error}", path=path) from error
-    except (Exception, SystemExit) as error:
-        raise ResolutionError(
-            f"importing {name} raised {type(error).__name__}: {error}", path=path
-        ) from error
+        raise failed_import(error, name) from error
 
 
 def _attribute(module: ModuleType, name: str, path: str) -> Any:
