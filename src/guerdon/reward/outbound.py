@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from guerdon.errors import BindingError, InputError
+from guerdon.reward.composite import Rated
 from guerdon.types import EvaluateResult, Message, Sample, finite
-
-if TYPE_CHECKING:
-    from guerdon.reward.function import RewardFunction
 
 OnFailure = str | float | None
 
 
-def as_function(reward: RewardFunction, convention: str, on_failure: OnFailure = None) -> Callable[..., Any]:
+def as_function(reward: Rated, convention: str, on_failure: OnFailure = None) -> Callable[..., Any]:
     """``reward`` as a real function with the reward's name; see RewardFunction.as_function."""
     make = _MAKERS.get(str(convention).replace("_", "-"))
     if make is None:
@@ -63,7 +61,7 @@ def _sample(prompt: Any, completion: Any, columns: Mapping[str, Any]) -> Sample:
     return Sample.from_row(row)
 
 
-def _batched(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
+def _batched(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
     def function(
         prompts: Sequence[Any] | None = None, completions: Sequence[Any] = (), **columns: Any
     ) -> list[float | None]:
@@ -85,7 +83,7 @@ def _batched(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
     return function
 
 
-def _verl(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
+def _verl(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
     def function(
         data_source: str, solution_str: str, ground_truth: Any, extra_info: Any = None, **kwargs: Any
     ) -> dict[str, Any]:
@@ -97,7 +95,7 @@ def _verl(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
     return function
 
 
-def _openrlhf(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
+def _openrlhf(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
     def function(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **kwargs: Any) -> Any:
         samples = []
         for query, prompt, label in zip(queries, prompts, labels, strict=True):
@@ -112,14 +110,14 @@ def _openrlhf(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
     return function
 
 
-def _response(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
+def _response(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
     def function(response: str, prompt: str = "", answer: Any = None, **metadata: Any) -> float | None:
         return _number(reward.evaluate(_sample(prompt, response, {"answer": answer, **metadata})), policy)
 
     return function
 
 
-def _reward_kit(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
+def _reward_kit(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
     def function(
         messages: Sequence[Any],
         original_messages: Sequence[Any] | None = None,
