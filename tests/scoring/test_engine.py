@@ -137,7 +137,8 @@ def test_only_the_offending_sample_fails(deed: Callable[[], None], kind: str, wo
             deed()
         return int(response) / 10
 
-    scores = guerdon.score(reward, rows(12), timeout=0.7, max_memory="200MB", workers=2)
+    timeout = 0.7 if kind == "timeout" else 20.0
+    scores = guerdon.score(reward, rows(12), timeout=timeout, max_memory="200MB", workers=2)
 
     failed = dict(scores.failures())
     assert list(failed) == [5]
@@ -295,6 +296,15 @@ def test_the_deadline_starts_with_the_call_not_with_the_queue() -> None:
 
     scores = guerdon.score(reward, rows(16), timeout=0.6, workers=1)
     assert scores.scores == [1.0] * 16
+
+
+def test_a_worker_that_waited_long_is_not_blamed_for_it() -> None:
+    def reward(response: str) -> float:
+        return 1.0
+
+    for _ in range(2):
+        assert guerdon.score(reward, rows(50), timeout=0.5, workers=2).scores == [1.0] * 50
+        time.sleep(0.7)
 
 
 def test_the_deadline_of_the_call_wins_over_the_rewards_own() -> None:

@@ -85,6 +85,16 @@ def test_parquet_has_the_same_rows(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["scores.parquet"]
 
 
+def test_text_that_is_no_utf8_goes_into_parquet_too(tmp_path: Path) -> None:
+    def odd(response: str) -> dict[str, Any]:
+        return {"score": 1, "reason": "a \ud800", "metrics": {"m\udfff": 0.5}}
+
+    path = tmp_path / "scores.parquet"
+    guerdon.score(odd, [{**rows(1)[0], "id": "q\ud800"}], output=path, workers=1)
+    (row,) = pyarrow.parquet.read_table(path).to_pylist()
+    assert (row["id"], row["reason"], row["metrics.m?"]) == ("q?", "a ?", 0.5)
+
+
 def test_an_existing_file_is_kept_unless_told(tmp_path: Path) -> None:
     path = tmp_path / "scores.jsonl"
     guerdon.score(digits, rows(3), output=path, workers=0)

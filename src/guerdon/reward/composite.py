@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeVar
 
 from guerdon.errors import BindingError, InputError
+from guerdon.reward.loop import gather
 from guerdon.reward.scorer import Explicit, Scorer
 from guerdon.types import EvaluateResult, MetricResult, Sample, finite
 
@@ -90,7 +91,7 @@ class Composite(Scorer):
         return self._conclude([c.reward.evaluate(sample, explicit) for c in self.components], sample)
 
     async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        results = await _gather(c.reward.aevaluate(sample, explicit) for c in self.components)
+        results = await gather(c.reward.aevaluate(sample, explicit) for c in self.components)
         return self._conclude(results, sample)
 
     def score_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
@@ -98,7 +99,7 @@ class Composite(Scorer):
         return [self._conclude(row, s) for row, s in zip(zip(*columns, strict=True), samples, strict=True)]
 
     async def ascore_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
-        columns = await _gather(c.reward.aevaluate_batch(samples, explicit) for c in self.components)
+        columns = await gather(c.reward.aevaluate_batch(samples, explicit) for c in self.components)
         return [self._conclude(row, s) for row, s in zip(zip(*columns, strict=True), samples, strict=True)]
 
     def _conclude(self, results: Sequence[EvaluateResult], sample: Sample) -> EvaluateResult:
@@ -153,12 +154,6 @@ class Composite(Scorer):
     def missing(self, samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
         found = (component.reward.missing(samples) for component in self.components)
         return next((m for m in found if m is not None), None)
-
-
-async def _gather(calls: Iterable[Awaitable[T]]) -> list[T]:
-    import asyncio  # here, since it is a third of what importing guerdon would cost without it
-
-    return await asyncio.gather(*calls)
 
 
 def _joint_timeout(rewards: Sequence[Rated]) -> float | None:

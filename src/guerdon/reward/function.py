@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
+from types import FunctionType, MethodType, TracebackType
 from typing import Any, overload
 
 from pydantic import BaseModel, ValidationError
@@ -16,10 +17,10 @@ from guerdon.errors import BindingError, ExecutionError, InvalidResultError, Res
 from guerdon.reward.arithmetic import scaled, times, total
 from guerdon.reward.calls import by_name, coerced_batch, is_batch_call, sample_of
 from guerdon.reward.composite import Component, Composite
-from guerdon.reward.imports import import_target
-from guerdon.reward.loop import run_coroutine
+from guerdon.reward.loop import cancelled_itself, gather, run_coroutine
 from guerdon.reward.modules import is_file_module
-from guerdon.reward.options import Mode, OnError, RewardOptions, is_number
+from guerdon.reward.names import find_target
+from guerdon.reward.options import Mode, OnError, RewardOptions, is_number, requirement_lines
 from guerdon.reward.outbound import as_function
 from guerdon.reward.returns import is_result_error
 from guerdon.reward.scorer import NOTHING, Explicit, FunctionScorer, Scorer
@@ -28,6 +29,7 @@ from guerdon.reward.version import digest
 from guerdon.types import EvaluateResult, Provenance, Sample, reason_of
 
 _ERROR_LENGTH = 2000
+DEFAULT_CONCURRENCY = 64
 
 Isolated = Callable[["RewardFunction", Sample, Mapping[str, Any], float], EvaluateResult]
 _isolated: Isolated | None = None
@@ -77,8 +79,8 @@ class RewardFunction:
             raise BindingError('endpoint and model_id belong to remote modes; this reward is mode="local"')
         if (func is None) == (func_path is None):
             raise BindingError("give either func or func_path")
-        if func_path is not None:
-            func = import_target(func_path)
+        if func_path is not None or isinstance(func, str | os.PathLike):
+            func = find_target(func_path if func is None else func)
         options = options or RewardOptions()
         if isinstance(func, RewardFunction):
             options = options if options != RewardOptions() else func.options
@@ -202,14 +204,16 @@ class RewardFunction:
             return (await self.aevaluate_batch([sample], explicit))[0]
         try:
             result = await self._scorer.ascore(sample, explicit)
-        except (Exception, SystemExit) as error:  # the edge, as above
+        except BaseException as error:  # the edge, as above
+            if not isinstance(error, Exception | SystemExit) and not cancelled_itself(error):
+                raise
             result = self._failure(error)
         result.__dict__["provenance"] = self._provenance or self.provenance
         return result
 
     def evaluate_batch(self, samples: Sequence[Sample], explicit: Explicit = NOTHING) -> list[EvaluateResult]:
         """The verdicts on a batch, in order; where a batch call fails, each sample is scored alone."""
-        if not self.is_batch:
+        if not self.is_batch or not samples:
             return [self.evaluate(sample, explicit) for sample in samples]
         if self.is_async:
             return run_coroutine(self.aevaluate_batch(samples, explicit))
@@ -225,13 +229,16 @@ class RewardFunction:
         self, samples: Sequence[Sample], explicit: Explicit = NOTHING
     ) -> list[EvaluateResult]:
         """The async twin of ``evaluate_batch``."""
-        if not self.is_batch:
-            return [await self.aevaluate(sample, explicit) for sample in samples]
+        if not self.is_batch or not samples:
+            calls = (self.aevaluate(sample, explicit) for sample in samples)
+            return await gather(calls, self.concurrency or DEFAULT_CONCURRENCY)
         if not self.is_async:
             return self.evaluate_batch(samples, explicit)
         try:
             results = await self._scorer.ascore_batch(samples, explicit)
-        except (Exception, SystemExit) as error:  # the edge, as above
+        except BaseException as error:  # the edge, as above
+            if not isinstance(error, Exception | SystemExit) and not cancelled_itself(error):
+                raise
             if len(samples) > 1:
                 return [(await self.aevaluate_batch([sample], explicit))[0] for sample in samples]
             results = [self._failure(error)]
@@ -318,29 +325,32 @@ class RewardFunction:
 
         async def run_async() -> list[EvaluateResult]:
             try:
-                return self._stamped(await scorer.ascore_batch(samples, explicit))
+                results = await scorer.ascore_batch(samples, explicit)
+            except BindingError:
+                raise
             except (Exception, SystemExit) as error:  # the edge, as above
-                return self._delivered_all([self._failure(error) for _ in samples])
+                results = [self._failure(error) for _ in samples]
+            return self._delivered_all(results)
 
         if self.is_async:
             return run_async()
         try:
-            return self._stamped(scorer.score_batch(samples, explicit))
+            results = scorer.score_batch(samples, explicit)
         except BindingError:
             raise
         except (Exception, SystemExit) as error:  # the edge, as above
-            return self._delivered_all([self._failure(error) for _ in samples])
+            results = [self._failure(error) for _ in samples]
+        return self._delivered_all(results)
 
     def _delivered_all(self, results: list[EvaluateResult]) -> list[EvaluateResult]:
         return [self._delivered(result) for result in self._stamped(results)]
 
     def __get__(self, instance: Any, owner: type | None = None) -> RewardFunction:
         """As a method, the reward is bound to its instance like any function."""
-        if instance is None or not isinstance(self._scorer, FunctionScorer):
+        target = self.func
+        if instance is None or not isinstance(target, FunctionType):
             return self
-        bound = functools.partial(self._scorer.target, instance)
-        functools.update_wrapper(bound, self._scorer.target)
-        return RewardFunction(bound, options=self.options)
+        return RewardFunction(MethodType(target, instance), options=self.options, **self.parameters)
 
     # Arithmetic: sums are weighted compositions, products of rewards are products.
 
@@ -492,16 +502,13 @@ def reward_function(func: Any = None, /, **options: Any) -> Any:
     Raises BindingError for an option that does not exist or does not fit, and for a function whose
     parameters cannot be told.
     """
-    requirements = options.pop("requirements", None) or ()
-    if isinstance(requirements, str):
-        requirements = requirements.split("\n")
-    options["requirements"] = tuple(line.strip() for line in requirements if line.strip())
-    try:
-        made = RewardOptions(**options)
-    except TypeError:
-        known = ", ".join(RewardOptions.__dataclass_fields__)
-        unknown = ", ".join(sorted(set(options) - set(RewardOptions.__dataclass_fields__)))
-        raise BindingError(f"reward_function has no option {unknown}; there are {known}") from None
+    known = RewardOptions.__dataclass_fields__
+    if unknown := sorted(set(options) - set(known)):
+        raise BindingError(
+            f"reward_function has no option {', '.join(unknown)}; there are {', '.join(known)}"
+        )
+    options["requirements"] = requirement_lines(options.get("requirements") or ())
+    made = RewardOptions(**options)
     if func is None:
         return lambda function: RewardFunction(function, options=made)
     if not callable(func):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -38,6 +38,21 @@ def _run_forever(loop: asyncio.AbstractEventLoop) -> None:
         # asyncio lets these two through to whoever runs the loop, after handing them to the awaiting task.
         with contextlib.suppress(KeyboardInterrupt, SystemExit):
             loop.run_forever()
+
+
+async def gather(calls: Iterable[Coroutine[Any, Any, T]], at_once: int | None = None) -> list[T]:
+    """The results of coroutines that run side by side, at most ``at_once`` of them."""
+    import asyncio
+
+    if at_once is None:
+        return await asyncio.gather(*calls)
+    room = asyncio.Semaphore(at_once)
+
+    async def one(call: Coroutine[Any, Any, T]) -> T:
+        async with room:
+            return await call
+
+    return await asyncio.gather(*map(one, calls))
 
 
 def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:

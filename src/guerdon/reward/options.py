@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -41,13 +42,26 @@ class RewardOptions:
             raise BindingError(f'on_error must be "result" or "raise", not {self.on_error!r}')
         if self.timeout is not None and not (is_number(self.timeout) and 0 < self.timeout < math.inf):
             raise BindingError(f"timeout must be a positive number of seconds, not {self.timeout!r}")
-        if self.concurrency is not None and not (isinstance(self.concurrency, int) and self.concurrency > 0):
+        count = self.concurrency
+        if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
             raise BindingError(f"concurrency must be a whole number of 1 or more, not {self.concurrency!r}")
         schema = self.metadata_schema
         if schema is not None and not (isinstance(schema, type) and issubclass(schema, BaseModel)):
             raise BindingError(f"metadata_schema must be a pydantic model class, not {schema!r}")
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
             raise BindingError(f"name must be a non-empty string, not {self.name!r}")
+        if self.id is not None and not isinstance(self.id, str):
+            raise BindingError(f"id must be a string, not {self.id!r}")
+
+
+def requirement_lines(given: Any) -> tuple[str, ...]:
+    """pip requirement lines from a list of them or from the text of a requirements file."""
+    if isinstance(given, str):
+        given = given.split("\n")
+    lines = list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(line, str) for line in lines):
+        raise BindingError(f"requirements must be a list of pip's requirement lines, not {given!r}")
+    return tuple(line.strip() for line in lines if line.strip())
 
 
 def is_number(value: Any) -> bool:

@@ -221,7 +221,7 @@ def _write_parquet(path: Path, rows: Iterable[dict[str, Any]]) -> None:
         [("id", text), ("score", number), ("error", text), ("error_kind", text), ("reason", text)]
         + [("metrics", text), ("seconds", number), ("reward", text), ("version", text)]
         + [("parameters", text), ("step_outputs", text), ("sample", text)]
-        + [(f"metrics.{name}", number) for name in names]
+        + [(_metric_column(name), number) for name in names]
     )
     with pq.ParquetWriter(path, schema) as writer:
         batch = first
@@ -231,15 +231,23 @@ def _write_parquet(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def _flat(row: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    # Parquet text is UTF-8, which has no place for the lone surrogates that a model may write.
-    flat = {k: v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for k, v in row.items()}
+    flat = {name: _utf8(value) if isinstance(value, str) else value for name, value in row.items()}
     flat["id"] = str(flat["id"])
     for name in ("metrics", "parameters", "step_outputs"):
         flat[name] = None if row.get(name) is None else json.dumps(row[name], default=str)
     for name in names:
         metric = row["metrics"].get(name)
-        flat[f"metrics.{name}"] = metric["score"] if metric else None
+        flat[_metric_column(name)] = metric["score"] if metric else None
     return flat
+
+
+def _metric_column(name: str) -> str:
+    return f"metrics.{_utf8(name)}"
+
+
+def _utf8(text: str) -> str:
+    # Parquet text is UTF-8, which has no place for the lone surrogates that a model may write.
+    return text.encode("utf-8", "replace").decode()
 
 
 def _pyarrow() -> tuple[Any, Any]:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from guerdon.errors import DeadlineError, InputError, MemoryLimitError, RewardError, kind_of
 from guerdon.scoring.outcome import Outcome, failure, pack
 from guerdon.scoring.wire import Frames, Slot, frame
-from guerdon.types import EvaluateResult, Sample
+from guerdon.types import EvaluateResult, Sample, text_of
 
 if TYPE_CHECKING:
     from guerdon.reward.function import RewardFunction
@@ -63,7 +63,7 @@ def main(fd: int, slot_fd: int, parent: int) -> None:
         try:
             reward = _load(load)
         except (Exception, SystemExit) as error:  # the edge: the parent raises it for the whole run
-            message = str(error) if isinstance(error, RewardError) else f"{type(error).__name__}: {error}"
+            message = str(error) if isinstance(error, RewardError) else text_of(error)
             connection.sendall(frame(("unloadable", kind_of(error), message)))
             return
         _limit_memory(load["max_memory"])
