@@ -30,6 +30,20 @@ ACCEPTED_SKIPS: Mapping[str, Callable[[], bool]] = {
 }
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Property tests find the same cases in every continuous integration, however slow the machine is."""
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        from hypothesis import HealthCheck, settings
+
+        settings.register_profile(
+            "guerdon",
+            deadline=None,
+            derandomize=bool(os.environ.get("GUERDON_CI")),
+            suppress_health_check=[HealthCheck.too_slow],
+        )
+        settings.load_profile("guerdon")
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The directory of real data; a test that asks for it is skipped where there is none."""

@@ -88,7 +88,11 @@ def test_the_text_of_a_content(content: Any, text: str) -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=5,
 )
@@ -188,7 +192,7 @@ def test_numbers(value: Any, number: float) -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_number_is_refused_in_one_short_line(value: Any) -> None:
-    with pytest.raises(ValueError, match="^the thing must be ") as caught:
+    with pytest.raises(ValueError, match=r"^the thing must be ") as caught:
         finite(value, "the thing")
     assert len(str(caught.value)) < 200
     for build in (
@@ -245,7 +249,7 @@ def test_unwrap() -> None:
         EvaluateResult(error="bad", error_kind="invalid_result").unwrap()
 
 
-class Unprintable(Exception):
+class UnprintableError(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no text")
 
@@ -257,7 +261,7 @@ class Unprintable(Exception):
         (ValueError(), "ValueError", "exception"),
         (InputError("row 3"), "row 3", "input"),
         (MemoryError(), "MemoryError", "memory"),
-        (Unprintable(), "Unprintable", "exception"),
+        (UnprintableError(), "UnprintableError", "exception"),
         ("just text", "just text", "error"),
     ],
 )

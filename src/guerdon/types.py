@@ -119,7 +119,8 @@ def reason_of(error: ValidationError) -> str:
     problems = []
     for item in error.errors(include_url=False, include_context=False):
         where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in item["loc"]).lstrip(".")
-        problems.append(f"{where}: {item['msg']}" if where else item["msg"])
+        message = item["msg"].removeprefix("Value error, ")
+        problems.append(f"{where}: {message}" if where else message)
     shown = "; ".join(problems[:3])
     return shown if len(problems) <= 3 else f"{shown}; and {len(problems) - 3} more"
 

@@ -131,7 +131,7 @@ def test_curriculum_by_step(rewards: ModuleType, step: int, score: float) -> Non
 
 def test_curriculum_without_a_step_is_refused_before_anything_runs(rewards: ModuleType) -> None:
     row = {"messages": [{"role": "assistant", "content": RIGHT}], "answer": "4"}
-    with pytest.raises(BindingError, match="needs 'step'.*columns there are: answer, messages"):
+    with pytest.raises(BindingError, match=r"needs 'step'.*columns there are: answer, messages"):
         guerdon.score(rewards.curriculum_reward, [row], workers=0)
 
 

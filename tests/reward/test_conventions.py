@@ -1,3 +1,4 @@
+# ruff: noqa: UP006, UP035, UP045  the older annotations are among the cases
 """How a call is bound: every convention of the field, sync and async, by row and by direct call."""
 
 from __future__ import annotations
@@ -371,17 +372,17 @@ class Plain:
 @pytest.mark.parametrize(
     ("annotation", "dicts"),
     [
-        (List[Dict[str, str]], True),  # noqa: UP006
+        (List[Dict[str, str]], True),
         (list[dict[str, Any]], True),
         (list[dict], True),
         (dict, True),
         (Sequence[Mapping[str, str]], True),
-        (Optional[List[Dict[str, str]]], True),  # noqa: UP006, UP045
+        (Optional[List[Dict[str, str]]], True),
         ("List[Dict[str, str]]", True),
         ("list[dict] | None", True),
         ("t.Sequence[t.Mapping]", True),
         (list[Message], False),
-        (List[Message], False),  # noqa: UP006
+        (List[Message], False),
         ("List[Message]", False),
         (list[Message | dict], False),
         ("List[Union[Message, Dict]]", False),

@@ -312,41 +312,38 @@ def test_parameters_of_any_kind_have_a_picture_that_stays(value: Any) -> None:
 A, B = RewardFunction(count, name="a"), RewardFunction(Counter(2), name="b")
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
-        lambda: A,
-        lambda: B,
-        lambda: RewardFunction(count, step=2),
-        lambda: RewardFunction(Counter, step=2),
-        lambda: A + B,
-        lambda: A + B + 1,
-        lambda: A - B,
-        lambda: A * B,
-        lambda: weighted([A, B], weights=[0.5, 0.5]),
-        lambda: weighted([A, B], weights=[0.5, 0.5], on_failure="skip"),
-        lambda: weighted([A, B.named("c")], weights=[0.5, 0.5]),
-        lambda: weighted([A, RewardFunction(Counter(3), name="b")], weights=[0.5, 0.5]),
-        lambda: clip(A, 0, 1),
-        lambda: clip(A, 0, 2),
-        lambda: clip(A, 0),
-        lambda: normalize(A),
-        lambda: normalize(A, std=0.3),
-        lambda: gate(A, B),
-        lambda: gate(B, A),
-        lambda: gate(A, B, threshold=0.6),
-    ],
-)
-def test_rewards_that_differ_have_different_versions(
-    build: Callable[[], RewardFunction],
-    seen: dict[str, int] = {},  # noqa: B006  shared by the cases
-) -> None:
-    reward = build()
-    assert re.fullmatch("[0-9a-f]{12}", reward.version)
-    assert reward.version == build().version
-    assert reward.named("other").version == reward.version
-    assert reward.version not in seen
-    seen[reward.version] = 1
+REWARDS: list[Callable[[], RewardFunction]] = [
+    lambda: A,
+    lambda: B,
+    lambda: RewardFunction(count, step=2),
+    lambda: RewardFunction(Counter, step=2),
+    lambda: A + B,
+    lambda: A + B + 1,
+    lambda: A - B,
+    lambda: A * B,
+    lambda: weighted([A, B], weights=[0.5, 0.5]),
+    lambda: weighted([A, B], weights=[0.5, 0.5], on_failure="skip"),
+    lambda: weighted([A, B.named("c")], weights=[0.5, 0.5]),
+    lambda: weighted([A, RewardFunction(Counter(3), name="b")], weights=[0.5, 0.5]),
+    lambda: clip(A, 0, 1),
+    lambda: clip(A, 0, 2),
+    lambda: clip(A, 0),
+    lambda: normalize(A),
+    lambda: normalize(A, std=0.3),
+    lambda: gate(A, B),
+    lambda: gate(B, A),
+    lambda: gate(A, B, threshold=0.6),
+]
+
+
+def test_rewards_that_differ_have_different_versions() -> None:
+    versions = []
+    for build in REWARDS:
+        reward = build()
+        assert re.fullmatch("[0-9a-f]{12}", reward.version)
+        assert reward.version == build().version == reward.named("other").version
+        versions.append(reward.version)
+    assert len(set(versions)) == len(versions)
 
 
 @pytest.mark.parametrize(

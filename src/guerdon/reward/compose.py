@@ -98,8 +98,13 @@ def gate(
 def clip(
     reward: Any, low: float = -math.inf, high: float = math.inf, *, name: str | None = None
 ) -> RewardFunction:
-    """The score held between ``low`` and ``high``."""
-    return composition(Clip(_components((reward,))[0], low, high), name)
+    """The score held between ``low`` and ``high``; an infinite bound is none.
+
+    >>> [clip(lambda response: s, 0, 1)(response="").score for s in (-2.0, 0.5, 2.0)]
+    [0.0, 0.5, 1.0]
+    """
+    bounds = _bound(low, "low", -math.inf), _bound(high, "high", math.inf)
+    return composition(Clip(_components((reward,))[0], *bounds), name)
 
 
 def normalize(reward: Any, mean: float = 0.5, std: float = 0.2, *, name: str | None = None) -> RewardFunction:
@@ -132,7 +137,8 @@ def shaped(
         else:
             parts.append((found, factor))
     total = composition(Weighted(named_components(parts)), "shaped")
-    return composition(Clip(Component("shaped", total), low, high), name)
+    bounds = _bound(low, "low", -math.inf), _bound(high, "high", math.inf)
+    return composition(Clip(Component("shaped", total), *bounds), name)
 
 
 def curriculum(stages: Mapping[int, Any], *, name: str | None = None) -> RewardFunction:
@@ -163,6 +169,10 @@ def _flat(rewards: Sequence[Any]) -> list[Any]:
 
 def _components(rewards: Sequence[Any]) -> tuple[Component, ...]:
     return named_components([(resolve(reward), None) for reward in _flat(rewards)])
+
+
+def _bound(value: Any, what: str, none: float) -> float:
+    return none if isinstance(value, float) and value == none else _weight(value, what)
 
 
 def _weight(value: Any, what: str = "weight") -> float:

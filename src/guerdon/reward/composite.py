@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.scorer import Explicit, Scorer
-from guerdon.types import EvaluateResult, MetricResult, Sample
+from guerdon.types import EvaluateResult, MetricResult, Sample, finite
 
 T = TypeVar("T")
 OnFailure = Literal["fail", "skip"]
@@ -112,7 +112,8 @@ class Composite(Scorer):
         scored = [(c, r) for c, r in verdicts if r.score is not None]
         if not scored:
             return EvaluateResult(reason="no component applies")
-        result = self.combine(self._reweighted(scored, failed), sample)
+        scored = self._reweighted(scored, failed)
+        result = self.combine(scored, sample)
         result.metrics.update(_metrics(scored))
         if failed:
             words = "; ".join(f"{c.name}: {r.error}" for c, r in failed)
@@ -204,6 +205,9 @@ class Weighted(Composite):
         self, components: tuple[Component, ...], on_failure: OnFailure = "fail", bias: float = 0.0
     ) -> None:
         super().__init__(components, on_failure)
+        numbers = [bias, *(c.weight for c in components if c.weight is not None)]
+        if not all(math.isfinite(number) for number in numbers):
+            raise BindingError("the weights and the constant of a sum must be finite numbers")
         self.bias = bias
 
     def combine(self, verdicts: Sequence[tuple[Component, EvaluateResult]], sample: Sample) -> EvaluateResult:
@@ -363,11 +367,23 @@ class Curriculum(Composite):
             raise BindingError(f"the first stage starts at step {self.starts[0]}; give one for step 0")
 
     def _stage(self, sample: Sample, explicit: Explicit) -> Component:
-        step = explicit.get("step", sample.metadata.get("step"))
-        if isinstance(step, bool) or not isinstance(step, int | float) or step < 0:
-            given = "nothing supplies" if step is None else f"not {step!r}"
-            raise InputError(f"a curriculum needs the training step as a number: step={given}")
+        given = explicit.get("step", sample.metadata.get("step"))
+        if given is None:
+            raise InputError("a curriculum needs the training step, and nothing supplies a column step")
+        try:
+            step = finite(given, "the training step")
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        if step < 0:
+            raise InputError(f"the training step must be 0 or more, not {given!r}")
         return [c for start, c in zip(self.starts, self.components, strict=True) if start <= step][-1]
+
+    def _by_stage(self, samples: Sequence[Sample], explicit: Explicit) -> dict[str, list[int]]:
+        """The positions of the samples that each stage has to score."""
+        positions: dict[str, list[int]] = {}
+        for i, sample in enumerate(samples):
+            positions.setdefault(self._stage(sample, explicit).name, []).append(i)
+        return positions
 
     def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
         stage = self._stage(sample, explicit)
@@ -378,14 +394,29 @@ class Curriculum(Composite):
         return self._settle([(stage, await stage.reward.aevaluate(sample, explicit))], sample)
 
     def score_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
-        stage = self._stage(samples[0], explicit)
-        results = stage.reward.evaluate_batch(samples, explicit)
-        return [self._settle([(stage, r)], s) for r, s in zip(results, samples, strict=True)]
+        found: dict[int, EvaluateResult] = {}
+        by_name = {component.name: component for component in self.components}
+        for name, positions in self._by_stage(samples, explicit).items():
+            part = [samples[i] for i in positions]
+            results = by_name[name].reward.evaluate_batch(part, explicit)
+            found.update(self._settled(by_name[name], positions, results, part))
+        return [found[i] for i in range(len(samples))]
 
     async def ascore_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
-        stage = self._stage(samples[0], explicit)
-        results = await stage.reward.aevaluate_batch(samples, explicit)
-        return [self._settle([(stage, r)], s) for r, s in zip(results, samples, strict=True)]
+        found: dict[int, EvaluateResult] = {}
+        by_name = {component.name: component for component in self.components}
+        for name, positions in self._by_stage(samples, explicit).items():
+            part = [samples[i] for i in positions]
+            results = await by_name[name].reward.aevaluate_batch(part, explicit)
+            found.update(self._settled(by_name[name], positions, results, part))
+        return [found[i] for i in range(len(samples))]
+
+    def _settled(
+        self, stage: Component, positions: list[int], results: list[EvaluateResult], samples: list[Sample]
+    ) -> dict[int, EvaluateResult]:
+        """The stage's results with its name and metrics, by position in the batch."""
+        rows = zip(positions, results, samples, strict=True)
+        return {i: self._settle([(stage, result)], sample) for i, result, sample in rows}
 
     def combine(self, verdicts: Sequence[tuple[Component, EvaluateResult]], sample: Sample) -> EvaluateResult:
         component, result = verdicts[0]

@@ -164,11 +164,14 @@ def signature_of(function: Callable[..., Any], name: str) -> Signature:
         ) from None
     hints = _hints(function)
     found = []
+    gathered = ""
     takes_kwargs = False
     for parameter in signature.parameters.values():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             takes_kwargs = True
-        elif parameter.kind is not inspect.Parameter.VAR_POSITIONAL:
+        elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            gathered = parameter.name
+        else:
             found.append(
                 Parameter(
                     parameter.name,
@@ -177,6 +180,11 @@ def signature_of(function: Callable[..., Any], name: str) -> Signature:
                     hints.get(parameter.name, parameter.annotation),
                 )
             )
+    if gathered and not takes_kwargs and all(not parameter.required for parameter in found):
+        raise BindingError(
+            f"{name} takes its arguments as *{gathered}, but they are given by name: "
+            "name those that it needs, or take **kwargs"
+        )
     return Signature(name, tuple(found), takes_kwargs)
 
 

@@ -16,9 +16,11 @@ from guerdon.errors import BindingError, ExecutionError, InvalidResultError, Res
 from guerdon.reward.arithmetic import scaled, times, total
 from guerdon.reward.calls import by_name, coerced_batch, is_batch_call, sample_of
 from guerdon.reward.composite import Component, Composite
+from guerdon.reward.imports import import_target
 from guerdon.reward.loop import run_coroutine
 from guerdon.reward.modules import is_file_module
 from guerdon.reward.options import Mode, OnError, RewardOptions, is_number
+from guerdon.reward.outbound import as_function
 from guerdon.reward.returns import is_result_error
 from guerdon.reward.scorer import NOTHING, Explicit, FunctionScorer, Scorer
 from guerdon.reward.targets import name_of
@@ -76,8 +78,6 @@ class RewardFunction:
         if (func is None) == (func_path is None):
             raise BindingError("give either func or func_path")
         if func_path is not None:
-            from guerdon.reward.registry import import_target
-
             func = import_target(func_path)
         options = options or RewardOptions()
         if isinstance(func, RewardFunction):
@@ -398,8 +398,6 @@ class RewardFunction:
         ``on_failure`` is ``"raise"``, ``"skip"`` (None in place of a score) or a number, by default what
         the convention's caller can bear. Raises BindingError for an unknown convention.
         """
-        from guerdon.reward.outbound import as_function
-
         return as_function(self, convention, on_failure)
 
     def __repr__(self) -> str:

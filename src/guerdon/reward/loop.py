@@ -74,6 +74,14 @@ def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
         return pool.submit(asyncio.run, coroutine).result()
 
 
+def cancelled_itself(error: BaseException) -> bool:
+    """Whether a coroutine raised CancelledError on its own, without anybody having cancelled its task."""
+    import asyncio
+
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and not (task is not None and task.cancelling())
+
+
 def _forget() -> None:
     global _loop
     _loop = None

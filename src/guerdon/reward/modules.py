@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from guerdon.errors import ResolutionError
+from guerdon.errors import ResolutionError, RewardError
+from guerdon.types import text_of
 
 _PREFIX = "_guerdon_file_"
 _files: dict[str, str] = {}
@@ -89,10 +90,15 @@ def load_file(path: str | Path) -> ModuleType:
             sys.path.append(str(file.parent))
         try:
             return importlib.import_module(name)
-        except SyntaxError as error:
-            where = f"{Path(error.filename or str(path)).name}, line {error.lineno}"
-            raise ResolutionError(f"{where}: {error.msg}", path=str(path)) from error
         except (Exception, SystemExit) as error:
-            raise ResolutionError(
-                f"importing {path} raised {type(error).__name__}: {error}", path=str(path)
-            ) from error
+            raise failed_import(error, str(path)) from error
+
+
+def failed_import(error: BaseException, path: str) -> RewardError:
+    """What to raise where importing ``path`` raised: our own errors as they are, others in a sentence."""
+    if isinstance(error, RewardError):
+        return error
+    if isinstance(error, SyntaxError):
+        line = f", line {error.lineno}" if error.lineno else ""
+        return ResolutionError(f"{Path(error.filename or path).name}{line}: {error.msg}", path=path)
+    return ResolutionError(f"importing {path} raised {text_of(error)}", path=path)

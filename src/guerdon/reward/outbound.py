@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from guerdon.errors import BindingError
-from guerdon.types import EvaluateResult, Message, Sample
-
-if TYPE_CHECKING:
-    from guerdon.reward.function import RewardFunction
+from guerdon.errors import BindingError, InputError
+from guerdon.reward.composite import Rated
+from guerdon.types import EvaluateResult, Message, Sample, finite
 
 OnFailure = str | float | None
 
 
-def as_function(reward: RewardFunction, convention: str, on_failure: OnFailure = None) -> Callable[..., Any]:
+def as_function(reward: Rated, convention: str, on_failure: OnFailure = None) -> Callable[..., Any]:
     """``reward`` as a real function with the reward's name; see RewardFunction.as_function."""
-    make = _MAKERS.get(convention.replace("_", "-"))
+    make = _MAKERS.get(str(convention).replace("_", "-"))
     if make is None:
         raise BindingError(f"unknown convention {convention!r}; there are {', '.join(sorted(_MAKERS))}")
     default: OnFailure = "skip" if convention in ("trl", "tunix") else "raise"
     policy = default if on_failure is None else on_failure
-    if isinstance(policy, str) and policy not in ("raise", "skip"):
-        raise BindingError(f'on_failure must be "raise", "skip" or a number, not {policy!r}')
+    if policy not in ("raise", "skip"):
+        try:
+            policy = finite(policy)
+        except ValueError:
+            raise BindingError(
+                f'on_failure must be "raise", "skip" or a number, not {on_failure!r}'
+            ) from None
     function = make(reward, policy)
     function.__name__ = function.__qualname__ = reward.name
     function.__doc__ = reward.__doc__
@@ -58,12 +61,14 @@ def _sample(prompt: Any, completion: Any, columns: Mapping[str, Any]) -> Sample:
     return Sample.from_row(row)
 
 
-def _batched(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
+def _batched(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
     def function(
         prompts: Sequence[Any] | None = None, completions: Sequence[Any] = (), **columns: Any
     ) -> list[float | None]:
         completions = _plain(completions)
         count = len(completions)
+        if prompts is not None and len(prompts) != count:
+            raise InputError(f"{len(prompts)} prompts for {count} completions")
         given = prompts if prompts is not None else [None] * count
         rows = {n: _plain(v) for n, v in columns.items()}
         per_row = {n: v for n, v in rows.items() if isinstance(v, list | tuple) and len(v) == count}
@@ -78,19 +83,19 @@ def _batched(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
     return function
 
 
-def _verl(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
+def _verl(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
     def function(
         data_source: str, solution_str: str, ground_truth: Any, extra_info: Any = None, **kwargs: Any
     ) -> dict[str, Any]:
         columns = {"data_source": data_source, "ground_truth": ground_truth, **(extra_info or {}), **kwargs}
         result = reward.evaluate(_sample(columns.pop("prompt", None), solution_str, columns))
         score = _number(result, policy)
-        return {"score": score, **{name: metric.score for name, metric in result.metrics.items()}}
+        return {**{name: metric.score for name, metric in result.metrics.items()}, "score": score}
 
     return function
 
 
-def _openrlhf(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
+def _openrlhf(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
     def function(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **kwargs: Any) -> Any:
         samples = []
         for query, prompt, label in zip(queries, prompts, labels, strict=True):
@@ -105,14 +110,14 @@ def _openrlhf(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
     return function
 
 
-def _response(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
+def _response(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
     def function(response: str, prompt: str = "", answer: Any = None, **metadata: Any) -> float | None:
         return _number(reward.evaluate(_sample(prompt, response, {"answer": answer, **metadata})), policy)
 
     return function
 
 
-def _reward_kit(reward: RewardFunction, policy: OnFailure) -> Callable[..., Any]:
+def _reward_kit(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
     def function(
         messages: Sequence[Any],
         original_messages: Sequence[Any] | None = None,

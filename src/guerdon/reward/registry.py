@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import os
-from pathlib import Path
-from types import ModuleType
+import re
 from typing import TYPE_CHECKING, Any
 
-from guerdon.errors import BindingError, ResolutionError
+from guerdon.errors import BindingError, ResolutionError, RewardError
 from guerdon.reward.function import RewardFunction
-from guerdon.reward.modules import load_file
+from guerdon.reward.imports import import_target, is_path
+from guerdon.types import text_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 ENTRY_POINT_GROUP = "guerdon.rewards"
-FOLDER_FILE, FOLDER_FUNCTION = "main.py", "evaluate"
 
 _registered: dict[str, RewardFunction] = {}
 
@@ -31,7 +29,7 @@ def register_reward_function(name: str, reward: Any) -> RewardFunction:
     >>> register_reward_function("always", lambda response: 1.0).name
     'always'
     """
-    if not isinstance(name, str) or not name.strip() or any(c in name for c in ":/\\ \n"):
+    if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name) or name.endswith(".py"):
         raise BindingError(f"{name!r} is no name for a reward: use letters, digits, - and _")
     found = resolve(reward)
     _registered[name] = found if found.name == name else found.named(name)
@@ -50,9 +48,10 @@ def get_reward_function(name_or_path: Any, **parameters: Any) -> RewardFunction:
 
 def resolve(spec: Any, **parameters: Any) -> RewardFunction:
     """See get_reward_function."""
+    if spec is None:
+        raise BindingError("None is no reward: give a function, a class, a reward or the name of one")
     if isinstance(spec, str | os.PathLike):
-        found = _by_name(os.fspath(spec)) if isinstance(spec, str) else None
-        spec = found if found is not None else import_target(os.fspath(spec))
+        spec = _named(spec) if isinstance(spec, str) else import_target(os.fspath(spec))
     if isinstance(spec, RewardFunction) and not parameters:
         return spec
     name = spec.options.name if isinstance(spec, RewardFunction) else None
@@ -64,6 +63,16 @@ def registered_names() -> list[str]:
     return sorted({*_registered, *_entry_points()})
 
 
+def _named(text: str) -> Any:
+    """What a string means: a registered name before a path."""
+    if not text.strip():
+        raise ResolutionError("the name of a reward is empty; see: guerdon rewards")
+    found = _by_name(text)
+    if found is None and not is_path(text):
+        raise ResolutionError(_nothing_by_name(text), path=text)
+    return import_target(text) if found is None else found
+
+
 def _by_name(name: str) -> RewardFunction | None:
     if name in _registered:
         return _registered[name]
@@ -73,38 +82,19 @@ def _by_name(name: str) -> RewardFunction | None:
     try:
         target = point.load()
     except (Exception, SystemExit) as error:  # the edge to another package's code
-        reason = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+        if isinstance(error, RewardError):
+            raise
+        reason = str(error) if isinstance(error, ImportError) else text_of(error)
         raise ResolutionError(f"the reward {name!r} cannot be loaded from {point.value}: {reason}") from error
     reward = target if isinstance(target, RewardFunction) else RewardFunction(target)
     return reward if reward.name == name else reward.named(name)
 
 
 def _entry_points() -> dict[str, EntryPoint]:
-    from importlib.metadata import (
-        entry_points,
-    )  # here, since importing guerdon would cost a tenth more with it
+    # Here, since importing guerdon would cost a tenth more with it.
+    from importlib.metadata import entry_points
 
     return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
-
-
-def import_target(path: str) -> Any:
-    """What a path leads to. Raises ResolutionError that says what was looked for and what is near."""
-    if not path.strip():
-        raise ResolutionError("the name of a reward is empty; see: guerdon rewards")
-    if "::" in path:
-        file, _, name = path.rpartition("::")
-        return _from_file(file, name)
-    if ":" in path:
-        module, _, name = path.partition(":")
-        return _attribute(_module(module, path), name, path)
-    if Path(path).is_dir():
-        return _from_folder(Path(path))
-    if path.endswith(".py"):
-        raise ResolutionError(f"{path} names a file but no function; write {path}::name", path=path)
-    if "." in path and all(part.isidentifier() for part in path.split(".")):
-        module, _, name = path.rpartition(".")
-        return _attribute(_module(module, path), name, path)
-    raise ResolutionError(_nothing_by_name(path), path=path)
 
 
 def _nothing_by_name(name: str) -> str:
@@ -112,54 +102,3 @@ def _nothing_by_name(name: str) -> str:
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else f"registered are: {', '.join(names) or 'none'}"
     return f"there is no reward {name!r}; {hint} A path is written file.py::name, pkg.mod:name or folder"
-
-
-def _from_file(file: str, name: str) -> Any:
-    path = Path(file)
-    if not path.is_file():
-        folder = path.parent if path.parent.is_dir() else Path()
-        near = difflib.get_close_matches(path.name, [p.name for p in folder.glob("*.py")], n=2, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise ResolutionError(f"there is no file {file}{hint}", path=file)
-    return _attribute(load_file(path), name, f"{file}::{name}")
-
-
-def _from_folder(folder: Path) -> Any:
-    if not (folder / FOLDER_FILE).is_file():
-        raise ResolutionError(f"the folder {folder} has no {FOLDER_FILE}", path=str(folder))
-    return _attribute(load_file(folder / FOLDER_FILE), FOLDER_FUNCTION, str(folder))
-
-
-def _module(name: str, path: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name and name.split(".")[: len(error.name.split("."))] == error.name.split("."):
-            raise ResolutionError(
-                f"{path!r} leads nowhere: there is no module {error.name!r} here or on PYTHONPATH", path=path
-            ) from None
-        raise ResolutionError(f"importing {name} failed: {error}", path=path) from error
-    except (Exception, SystemExit) as error:
-        raise ResolutionError(
-            f"importing {name} raised {type(error).__name__}: {error}", path=path
-        ) from error
-
-
-def _attribute(module: ModuleType, name: str, path: str) -> Any:
-    target: Any = module
-    for part in name.split("."):
-        target = getattr(target, part, None)
-    if target is None:
-        there = [n for n, v in vars(module).items() if not n.startswith("_") and _is_own(v, module)]
-        close = difflib.get_close_matches(name, there, n=3, cutoff=0.5)
-        hint = (
-            f"did you mean {' or '.join(close)}?"
-            if close
-            else f"it has: {', '.join(there) or 'nothing to call'}"
-        )
-        raise ResolutionError(f"there is no {name!r} in {path}; {hint}", path=path)
-    return target
-
-
-def _is_own(value: Any, module: ModuleType) -> bool:
-    return callable(value) and getattr(value, "__module__", None) == module.__name__

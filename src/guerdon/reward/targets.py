@@ -67,8 +67,9 @@ def _instance(cls: type, left: dict[str, Any]) -> Any:
         return build(**mine)
     except RewardError:
         raise
-    except Exception as error:  # the constructor is the user's code
-        raise BindingError(f"cannot make a {cls.__name__}: {text_of(error)}") from error
+    except Exception as error:  # the edge to the user's own constructor
+        reason = str(error) if isinstance(error, TypeError) else text_of(error)
+        raise BindingError(f"cannot make a {cls.__name__}: {reason}") from error
 
 
 def constructor_names(cls: type) -> list[str]:

@@ -93,6 +93,8 @@ class _Station:
     """How many units that is."""
     alone: bool = False
     writing: bool = False
+    suspect: tuple[int, float] | None = None
+    """What overran when the worker was last looked at."""
 
 
 class Pump(Engine):
@@ -331,12 +333,18 @@ class Pump(Engine):
             elif self._outgrown(worker):
                 self._end(station, MemoryLimitError.kind, self._outgrew())
 
-    def _overran(self, worker: Worker, now: float) -> bool:
-        """Whether a call is over its deadline, or an event loop has not turned for as long."""
-        index, since = worker.running()
+    def _overran(self, station: _Station, now: float) -> bool:
+        """Whether a call is over its deadline, or an event loop has not turned for as long.
+
+        A call must be seen over its deadline twice: what was read of it may have been half written.
+        """
+        index, since = running = station.worker.running()
         if index != IDLE and now - since > self._limits.timeout:
-            return True
-        return self._reward.is_async and now - worker.last_beat() > self._limits.timeout + _BEAT_SLACK
+            seen_before = station.suspect == running
+            station.suspect = running
+            return seen_before
+        station.suspect = None
+        return self._reward.is_async and now - station.worker.last_beat() > self._limits.timeout + _BEAT_SLACK
 
     def _outgrown(self, worker: Worker) -> bool:
         if self._limits.max_memory is None:
@@ -349,8 +357,8 @@ class Pump(Engine):
         return f"{self._reward.name} outgrew the {megabytes:,.0f} MB that a worker may add (max_memory)"
 
     def _end(self, station: _Station, kind: str, message: str) -> None:
-        """Kill a worker and blame what it was running, unless that got done while we looked."""
-        index, _ = station.worker.running()
+        """Kill a worker and blame what it was seen running, unless that got done while we looked."""
+        index, _ = station.suspect or station.worker.running()
         station.worker.kill()
         for late in station.worker.receive() or ():
             self._take(station, late)

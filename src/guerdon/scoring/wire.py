@@ -9,16 +9,17 @@ from __future__ import annotations
 import mmap
 import pickle
 import struct
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from typing import Any
 
 _LENGTH = struct.Struct("<Q")
-_SLOT = struct.Struct("<dq")
-_BEAT = struct.Struct("<d")
 SLOT_BYTES = mmap.PAGESIZE
 IDLE = -1
+_SINCE, _RUNNING, _BEAT = range(3)
+"""Which word of the page holds what."""
 
 
 def frame(message: Any) -> bytes:
@@ -52,43 +53,45 @@ class Frames:
 class Slot:
     """What a worker is doing now, in memory that its parent can read: which unit, and since when.
 
-    Times are ``time.monotonic()``, which all processes of a machine share.
+    Times are ``time.monotonic()``, which all processes of a machine share. Each field is one machine word,
+    written at once; the fields together are not, so a reader believes only what it has seen twice.
     """
 
     def __init__(self, fd: int) -> None:
         self._page = mmap.mmap(fd, SLOT_BYTES)
+        self._times = memoryview(self._page).cast("d")
+        self._indices = memoryview(self._page).cast("q")
 
     @staticmethod
     def file() -> Any:
         """An unnamed file of the slot's size to map; it vanishes with its last holder."""
         file = tempfile.TemporaryFile()  # noqa: SIM115  it is the caller's to close
-        file.write(_SLOT.pack(0.0, IDLE).ljust(SLOT_BYTES, b"\0"))
+        file.write(bytes(8) + IDLE.to_bytes(8, sys.byteorder, signed=True) + bytes(SLOT_BYTES - 16))
         file.flush()
         return file
 
     def start(self, index: int) -> None:
         """Say that the unit which begins with sample ``index`` runs from now on."""
-        _SLOT.pack_into(self._page, 0, time.monotonic(), index)
+        self._times[_SINCE] = time.monotonic()
+        self._indices[_RUNNING] = index
 
     def stop(self) -> None:
         """Say that nothing runs."""
-        _SLOT.pack_into(self._page, 0, 0.0, IDLE)
+        self._indices[_RUNNING] = IDLE
 
     def running(self) -> tuple[int, float]:
         """The index of the running unit, or IDLE, and the moment it started."""
-        since, index = _SLOT.unpack_from(self._page, 0)
-        again = _SLOT.unpack_from(self._page, 0)
-        # The two fields are not written at once; a torn read is told by reading twice.
-        return (index, since) if (since, index) == again else (IDLE, 0.0)
+        return self._indices[_RUNNING], self._times[_SINCE]
 
     def beat(self) -> None:
         """Say that the event loop turns."""
-        _BEAT.pack_into(self._page, _SLOT.size, time.monotonic())
+        self._times[_BEAT] = time.monotonic()
 
     def last_beat(self) -> float:
         """When the event loop last turned; 0 where there is none."""
-        (moment,) = _BEAT.unpack_from(self._page, _SLOT.size)
-        return float(moment)
+        return self._times[_BEAT]
 
     def close(self) -> None:
+        self._times.release()
+        self._indices.release()
         self._page.close()
