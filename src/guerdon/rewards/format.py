@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from guerdon.errors import InputError
@@ -21,7 +22,7 @@ def format(
     response: str,
     *,
     pattern: str | None = None,
-    template: Any = None,
+    template: str | Sequence[str] | None = None,
     anywhere: bool = False,
     prefix: str = "",
 ) -> EvaluateResult:
@@ -39,7 +40,9 @@ def format(
     them. Names are taken literally: ``<Think>`` is not ``<think>``. ``prefix`` is what the prompt wrote of
     the response already, such as ``"<think>"`` where the chat template opens it.
 
-    Scale: 0 or 1. A template gives a metric for each tag, and ``outside`` for the text around them.
+    Scale: 0 or 1.
+
+    A template gives a metric for each tag, and ``outside`` for the text around them.
 
     Source: the format reward of DeepSeek-R1 (Guo et al. 2025), with each tag allowed once only.
 

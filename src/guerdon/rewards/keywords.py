@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from typing import Any
+from collections.abc import Sequence
 
 from guerdon.errors import InputError
 from guerdon.reward.function import reward_function
@@ -16,10 +16,10 @@ from guerdon.types import EvaluateResult, MetricResult
 @reward_function
 def keywords(
     response: str,
-    keywords: Any = None,
+    keywords: str | Sequence[str] | None = None,
     *,
-    required: Any = None,
-    forbidden: Any = None,
+    required: str | Sequence[str] | None = None,
+    forbidden: str | Sequence[str] | None = None,
     case_sensitive: bool = False,
     whole_words: bool = True,
     penalty: float | None = None,
@@ -35,7 +35,9 @@ def keywords(
     as whole words; set ``whole_words=false`` to find them inside words too, and for languages that are
     written without spaces.
 
-    Scale: 0 to 1. The metric ``required`` is the share found, ``forbidden`` is 1 where none occurs.
+    Scale: 0 to 1.
+
+    The metric ``required`` is the share found, ``forbidden`` is 1 where none occurs.
 
     Source: the keyword existence and forbidden words checks of IFEval (Zhou et al. 2023), with a share in
     place of all or nothing.

@@ -37,7 +37,9 @@ def length(
     ``"characters"``, which are Unicode code points after composition (NFC), a run of white space as one
     and none at the ends.
 
-    Scale: 0 to 1. The metric ``words`` or ``characters`` is the length itself.
+    Scale: 0 to 1.
+
+    The metric ``words`` or ``characters`` is the length itself.
 
     Source: a trapezoid, the plainest shape with a gradient outside of the wanted range.
 

@@ -70,7 +70,13 @@ _EQUALS = re.compile(r"(?<![\\<>!:=])=(?!=)")
 
 
 @reward_function(timeout=10.0)
-def math(response: str, ground_truth: Any, prompt: str = "", *, extract: Any = None) -> EvaluateResult:
+def math(
+    response: str,
+    ground_truth: str | float,
+    prompt: str = "",
+    *,
+    extract: str | Sequence[str] | None = None,
+) -> EvaluateResult:
     r"""Scores 1 where the final answer equals the ground truth as mathematics, else 0.
 
     The final answer is what stands in the first of these places that there is, of several in one place the
@@ -90,7 +96,9 @@ def math(response: str, ground_truth: Any, prompt: str = "", *, extract: Any = N
     ``#### 18`` or ``\boxed{18}``. An expression that cannot be evaluated in time, such as ``9^{9^9}``, ends
     at the deadline as a failure; a direct call runs in a worker process and has 10 seconds.
 
-    Scale: 0 or 1. The metric ``answer_found`` says whether there was an answer, which and where.
+    Scale: 0 or 1.
+
+    The metric ``answer_found`` says whether there was an answer, which and where.
 
     Source: math-verify (Kydlíček 2025, huggingface/Math-Verify) for equality; the ``####`` form is that of
     GSM8K (Cobbe et al. 2021), the box that of MATH (Hendrycks et al. 2021).
@@ -111,7 +119,7 @@ def math(response: str, ground_truth: Any, prompt: str = "", *, extract: Any = N
             0.0, reason="no answer found", metrics={"answer_found": MetricResult(0.0, success=False)}
         )
     right, reason = _judge(answer, gold, bool(_ASKS_PERCENT.search(prompt)))
-    found = MetricResult(1.0, success=True, reason=f"{answer.how}: {shown(answer.text)}")
+    found = MetricResult(1.0, success=True, reason=f"{answer.how} {shown(answer.text)}")
     return EvaluateResult(float(right), reason=reason, metrics={"answer_found": found})
 
 
