@@ -80,7 +80,7 @@ class RewardFunction:
         if (func is None) == (func_path is None):
             raise BindingError("give either func or func_path")
         if func_path is not None or isinstance(func, str | os.PathLike):
-            func = find_target(func_path if func is None else func)
+            func = find_target(func_path if func_path is not None else func)
         options = options or RewardOptions()
         if isinstance(func, RewardFunction):
             options = options if options != RewardOptions() else func.options
