@@ -223,7 +223,6 @@ def test_a_failure_never_has_a_score() -> None:
     for result in (
         EvaluateResult(0.7, error="broken"),
         EvaluateResult(error="broken", error_kind="timeout"),
-        EvaluateResult(0.7, "broken", is_score_valid=False),
         EvaluateResult(score=0.7, error=""),
     ):
         assert (result.score, result.failed) == (None, True)

@@ -244,8 +244,6 @@ class MetricResult(_Result):
     reason: str | None = None
     weight: float | None = None
     """The component's weight in the composition that it belongs to."""
-    is_score_valid: bool = Field(default=True, exclude=True, repr=False)
-    """Read for the sake of reward-kit's rewards; an invalid metric is dropped from the verdict."""
 
     def __init__(
         self,
@@ -254,6 +252,9 @@ class MetricResult(_Result):
         reason: str | None = None,
         **more: Any,
     ) -> None:
+        # reward-kit's word for success: its rewards set it to whether the metric is met.
+        met = more.pop("is_score_valid", None)
+        success = met if success is None else success
         super().__init__(**{"score": score, "success": success, "reason": reason, **more})
 
     @field_validator("score", mode="before")
@@ -313,8 +314,6 @@ class EvaluateResult(_Result):
     error: str | None = None
     error_kind: str | None = None
     """``exception``, ``timeout``, ``crash``, ``memory``, ``invalid_result``, … (see guerdon.errors)."""
-    is_score_valid: bool = Field(default=True, exclude=True, repr=False)
-    """Read for the sake of reward-kit's rewards; false makes the result a failure."""
     provenance: Provenance | None = None
     """What made the score; filled in by the RewardFunction."""
 
@@ -325,6 +324,8 @@ class EvaluateResult(_Result):
         metrics: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> None:
+        # reward-kit's rewards set this to whether the score is a full one, which the score says itself.
+        more.pop("is_score_valid", None)
         given: dict[str, Any] = {} if metrics is None else dict(metrics)
         super().__init__(**{"score": score, "reason": reason, "metrics": given, **more})
 
@@ -335,12 +336,8 @@ class EvaluateResult(_Result):
 
     @model_validator(mode="after")
     def _failure_has_no_score(self) -> EvaluateResult:
-        if not self.is_score_valid and self.error is None:
-            self.__dict__["error"] = self.reason or "the reward marked its own score as invalid"
-            self.__dict__["error_kind"] = "invalid_result"
         if self.error is not None:
             self.__dict__["score"] = None
-            self.__dict__["is_score_valid"] = False
             if self.error_kind is None:
                 self.__dict__["error_kind"] = "exception"
         return self
@@ -374,6 +371,11 @@ class EvaluateResult(_Result):
         state = dict(super().__getstate__())
         state["__dict__"] = {k: v for k, v in state["__dict__"].items() if k != "_exception"}
         return state
+
+    @property
+    def is_score_valid(self) -> bool:
+        """Whether there is a score, under the name that Reward Kit's results have for it."""
+        return self.score is not None
 
     @property
     def failed(self) -> bool:

@@ -28,7 +28,7 @@ from guerdon import (
     reward_function,
 )
 from guerdon.errors import BindingError
-from guerdon.reward.conventions import wants_chat, wants_dicts
+from guerdon.reward.annotations import wants_chat, wants_dicts
 
 ROW = {
     "messages": [
@@ -653,3 +653,27 @@ def test_any_set_of_parameters_gets_the_right_values(
         assert {n: v for n, v in rest.items() if n in COLUMNS} == {
             n: v for n, v in columns.items() if n not in chosen and takes_kwargs
         }
+
+
+class ForeignMessage(BaseModel):
+    """A message class of another package, as Reward Kit's decorator insists on its own."""
+
+    role: str
+    content: str | None = ""
+
+
+def _takes_foreign(messages: list[ForeignMessage], **kwargs: Any) -> float:
+    return float(all(type(m) is ForeignMessage for m in messages))
+
+
+def _takes_either(messages: list[ForeignMessage] | list[dict[str, Any]]) -> float:
+    return float(all(type(m) is ForeignMessage for m in messages))
+
+
+@pytest.mark.parametrize("function", [_takes_foreign, _takes_either])
+def test_another_packages_message_class_is_given_where_it_is_annotated(function: Any) -> None:
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]
+    reward = RewardFunction(function)
+    assert reward.evaluate(Sample(messages=messages)).score == 1.0
+    assert reward(messages=messages).score == 1.0
+    assert guerdon.score(function, [{"messages": messages}], workers=1).scores == [1.0]

@@ -185,13 +185,16 @@ def test_what_was_put_into_a_finished_result_is_checked() -> None:
     assert "score must be finite" in str(reward(response="built").error)
 
 
-def test_an_invalid_score_of_reward_kit_is_a_failure() -> None:
+def test_reward_kits_word_for_success_is_no_failure() -> None:
+    metrics = {"form": {"score": 0.0, "reason": "no tags", "is_score_valid": False}}
     for value in (
-        EvaluateResult(0.0, "no answer found", is_score_valid=False),
-        {"score": 0.0, "reason": "no answer found", "is_score_valid": False},
+        EvaluateResult(0.0, "wrong form", metrics, is_score_valid=False),
+        {"score": 0.0, "reason": "wrong form", "metrics": metrics, "is_score_valid": False},
+        RewardKitResult(score=0.0, metrics={"form": RewardKitMetric(score=0.0, is_score_valid=False)}),
     ):
         result = to_result(value, "f")
-        assert (result.score, result.error, result.error_kind) == (None, "no answer found", "invalid_result")
+        assert (result.score, result.error, result.is_score_valid) == (0.0, None, True)
+        assert result.metrics["form"].success is False
 
 
 @pytest.mark.parametrize("value", [{"error": "broken"}, {"score": 0.7, "error": "broken"}])

@@ -15,14 +15,13 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-import re
 import types
-import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from guerdon.errors import BindingError
+from guerdon.reward.annotations import Form, hints_of, message_form, wants_chat
 from guerdon.types import Message, Sample
 
 
@@ -74,12 +73,9 @@ def _original(sample: Sample) -> Any:
     return list(sample.original_messages) if sample.messages else MISSING
 
 
-def _dicts(messages: Any) -> Any:
-    return messages if messages is MISSING else [m.to_dict() for m in messages]
-
-
-def _got_as_dicts(getter: Getter, sample: Sample) -> Any:
-    return _dicts(getter(sample))
+def _in_form(form: Form, getter: Getter, sample: Sample) -> Any:
+    messages = getter(sample)
+    return messages if messages is MISSING else form(messages)
 
 
 # Getters travel to worker processes, so they are functions of this module and partials of such.
@@ -162,7 +158,7 @@ def signature_of(function: Callable[..., Any], name: str) -> Signature:
         raise BindingError(
             f"{name} has no signature that can be read; wrap it in a function with named parameters"
         ) from None
-    hints = _hints(function)
+    hints = hints_of(function)
     found = []
     gathered = ""
     takes_kwargs = False
@@ -188,55 +184,6 @@ def signature_of(function: Callable[..., Any], name: str) -> Signature:
     return Signature(name, tuple(found), takes_kwargs)
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(code_behind(function))
-    except Exception:  # annotations are the user's code: whatever they raise, the text is left to read
-        return {}
-
-
-def wants_dicts(annotation: Any) -> bool:
-    """Whether messages are annotated as plain dicts, so that they are given as such.
-
-    >>> wants_dicts(list[dict[str, str]]), wants_dicts(list[Message]), wants_dicts("List[Dict]")
-    (True, False, True)
-    """
-    text = annotation if isinstance(annotation, str) else _annotation_text(annotation)
-    return bool(re.search(r"\b([dD]ict|Mapping)\b", text)) and not re.search(r"\bMessage\b", text)
-
-
-def _annotation_text(annotation: Any) -> str:
-    if isinstance(annotation, type) and not typing.get_args(annotation):
-        return "Message" if issubclass(annotation, Message) else annotation.__name__
-    return str(annotation)
-
-
-def code_behind(function: Any) -> Any:
-    """The function with the code of a callable: under a partial, a method, an instance's ``__call__``."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    if isinstance(function, types.FunctionType | types.MethodType):
-        return function
-    return getattr(type(function), "__call__", function)
-
-
-def wants_chat(function: Callable[..., Any], annotation: Any) -> bool:
-    """Whether a batched function reads completions as lists of messages, as TRL gives them for chats.
-
-    The annotation decides; without one, a function whose source reads ``["content"]`` wants messages.
-    """
-    if annotation is not inspect.Parameter.empty:
-        text = annotation if isinstance(annotation, str) else _annotation_text(annotation)
-        return bool(re.search(r"\b([dD]ict|Mapping|Message)\b", text)) or bool(
-            re.search(r"list\[list\b", text, re.IGNORECASE)
-        )
-    try:
-        source = inspect.getsource(code_behind(function))
-    except (OSError, TypeError):
-        return False
-    return bool(re.search(r"""\[\s*["']content["']\s*\]|\.get\(\s*["']content["']""", source))
-
-
 class Plan:
     """How one function is called for one sample: built once, run for every sample."""
 
@@ -257,8 +204,9 @@ class Plan:
 
     def _getter(self, parameter: Parameter) -> Getter:
         getter = POINTWISE.get(parameter.name) or _column(parameter.name)
-        if parameter.name in ("messages", "original_messages") and wants_dicts(parameter.annotation):
-            return functools.partial(_got_as_dicts, getter)
+        if parameter.name in ("messages", "original_messages"):
+            form = message_form(parameter.annotation)
+            return getter if form is None else functools.partial(_in_form, form, getter)
         return getter
 
     def arguments(self, sample: Sample, explicit: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -287,8 +235,9 @@ class Plan:
     def _as_annotated(self, name: str, value: Any) -> Any:
         """An explicit value; a copy where several components of a composition are given the same one."""
         if name in ("messages", "original_messages") and isinstance(value, list):
-            if wants_dicts(self.signature.annotation_of(name)) and all(isinstance(m, Message) for m in value):
-                return _dicts(value)
+            form = message_form(self.signature.annotation_of(name))
+            if form is not None and all(isinstance(m, Message) for m in value):
+                return form(value)
             return list(value)
         return dict(value) if type(value) is dict and name == "metadata" else value
 
@@ -348,8 +297,9 @@ class BatchPlan:
             getter = special[parameter.name]
         else:
             getter = _each(POINTWISE.get(parameter.name) or _column(parameter.name))
-        if parameter.name in _MESSAGE_LISTS and wants_dicts(parameter.annotation):
-            return functools.partial(_lists_of_dicts, getter)
+        form = message_form(parameter.annotation) if parameter.name in _MESSAGE_LISTS else None
+        if form is not None:
+            return functools.partial(_lists_in_form, form, getter)
         return getter
 
     def _completions(self, samples: Sequence[Sample]) -> list[Any]:
@@ -386,8 +336,8 @@ class BatchPlan:
                 )
         for name, value in explicit.items():
             if name in self.signature.names or self.signature.takes_kwargs:
-                dicts = name in _MESSAGE_LISTS and wants_dicts(self.signature.annotation_of(name))
-                values[name] = [_dicts(messages) for messages in value] if dicts else value
+                form = message_form(self.signature.annotation_of(name)) if name in _MESSAGE_LISTS else None
+                values[name] = value if form is None else [form(messages) for messages in value]
         if self.signature.takes_kwargs:
             columns = {n for s in samples for n in s.metadata if isinstance(n, str)}
             for name in sorted(columns - set(values) - set(self.signature.names)):
@@ -422,9 +372,9 @@ def _values_of_each(getter: Getter, samples: Sequence[Sample]) -> Any:
     return [None if value is MISSING else value for value in values]
 
 
-def _lists_of_dicts(getter: BatchGetter, samples: Sequence[Sample]) -> Any:
+def _lists_in_form(form: Form, getter: BatchGetter, samples: Sequence[Sample]) -> Any:
     found = getter(samples)
-    return found if found is MISSING else [_dicts(messages) for messages in found]
+    return found if found is MISSING else [form(messages) for messages in found]
 
 
 def _queries(samples: Sequence[Sample]) -> list[str]:

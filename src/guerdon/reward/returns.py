@@ -102,7 +102,6 @@ def _from_mapping(value: Mapping[Any, Any]) -> EvaluateResult:
         None if reason is None else str(reason),
         metrics,
         step_outputs=value.get("step_outputs"),
-        is_score_valid=value.get("is_score_valid", True),
     )
 
 
@@ -136,7 +135,7 @@ def _metric(name: str, value: Any) -> MetricResult:
             raise ValueError(f"the metric {name!r} has no score")
         return MetricResult(
             finite(value["score"], f"the metric {name!r}"),
-            value.get("success"),
+            value.get("success", value.get("is_score_valid")),
             value.get("reason"),
             weight=value.get("weight"),
         )

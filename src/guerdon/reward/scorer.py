@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from guerdon.errors import BindingError, InputError
+from guerdon.reward.annotations import wants_dicts
 from guerdon.reward.conventions import (
     BatchPlan,
     Parameter,
@@ -19,7 +20,6 @@ from guerdon.reward.conventions import (
     called_with_lists,
     no_such_parameter,
     signature_of,
-    wants_dicts,
 )
 from guerdon.reward.loop import run_coroutine
 from guerdon.reward.returns import to_result, to_results

@@ -1,0 +1,108 @@
+"""What a function's annotations, or its source where it has none, say of the messages that it wants."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import BaseModel
+
+from guerdon.types import Message
+
+Form = Callable[[Any], list[Any]]
+"""Messages in the shape that a function wants."""
+
+
+def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(code_behind(function))
+    except Exception:  # annotations are the user's code: whatever they raise, the text is left to read
+        return {}
+
+
+def wants_dicts(annotation: Any) -> bool:
+    """Whether messages are annotated as plain dicts, so that they are given as such.
+
+    >>> wants_dicts(list[dict[str, str]]), wants_dicts(list[Message]), wants_dicts("List[Dict]")
+    (True, False, True)
+    """
+    text = annotation if isinstance(annotation, str) else _annotation_text(annotation)
+    return bool(re.search(r"\b([dD]ict|Mapping)\b", text)) and not re.search(r"\bMessage\b", text)
+
+
+def _annotation_text(annotation: Any) -> str:
+    if isinstance(annotation, type) and not typing.get_args(annotation):
+        return "Message" if issubclass(annotation, Message) else annotation.__name__
+    return str(annotation)
+
+
+def code_behind(function: Any) -> Any:
+    """The function with the code of a callable: under a partial, a method, an instance's ``__call__``."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if isinstance(function, types.FunctionType | types.MethodType):
+        return function
+    return getattr(type(function), "__call__", function)
+
+
+def wants_chat(function: Callable[..., Any], annotation: Any) -> bool:
+    """Whether a batched function reads completions as lists of messages, as TRL gives them for chats.
+
+    The annotation decides; without one, a function whose source reads ``["content"]`` wants messages.
+    """
+    if annotation is not inspect.Parameter.empty:
+        text = annotation if isinstance(annotation, str) else _annotation_text(annotation)
+        return bool(re.search(r"\b([dD]ict|Mapping|Message)\b", text)) or bool(
+            re.search(r"list\[list\b", text, re.IGNORECASE)
+        )
+    try:
+        source = inspect.getsource(code_behind(function))
+    except (OSError, TypeError):
+        return False
+    return bool(re.search(r"""\[\s*["']content["']\s*\]|\.get\(\s*["']content["']""", source))
+
+
+def message_form(annotation: Any) -> Form | None:
+    """How messages are to be given: None for Message objects, else what makes the wanted shape of them.
+
+    Annotated as dicts they are given as dicts. Annotated with another package's message class, a pydantic
+    model or a dataclass with a role and a content, they are given as objects of that class: functions
+    under Reward Kit's own decorator refuse all others.
+    """
+    foreign = _foreign_message(annotation)
+    if foreign is not None:
+        return functools.partial(_as_objects, foreign)
+    return as_dicts if wants_dicts(annotation) else None
+
+
+def as_dicts(messages: Any) -> list[Any]:
+    """Messages as fresh plain dicts."""
+    return [message.to_dict() for message in messages]
+
+
+def _as_objects(cls: type, messages: Any) -> list[Any]:
+    return [cls(**message.to_dict()) for message in messages]
+
+
+def _foreign_message(annotation: Any) -> type | None:
+    if isinstance(annotation, type) and not typing.get_args(annotation):
+        return annotation if _is_foreign_message(annotation) else None
+    found = (_foreign_message(part) for part in typing.get_args(annotation))
+    return next((cls for cls in found if cls is not None), None)
+
+
+def _is_foreign_message(cls: type) -> bool:
+    if issubclass(cls, Message):
+        return cls is not Message
+    names: set[str] = set()
+    if issubclass(cls, BaseModel):
+        names = set(cls.model_fields)
+    elif dataclasses.is_dataclass(cls):
+        names = {field.name for field in dataclasses.fields(cls)}
+    return {"role", "content"} <= names
