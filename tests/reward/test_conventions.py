@@ -677,3 +677,29 @@ def test_another_packages_message_class_is_given_where_it_is_annotated(function:
     assert reward.evaluate(Sample(messages=messages)).score == 1.0
     assert reward(messages=messages).score == 1.0
     assert guerdon.score(function, [{"messages": messages}], workers=1).scores == [1.0]
+
+
+def test_verls_batched_convention() -> None:
+    def compute_score(
+        data_sources: list[str],
+        solution_strs: list[str],
+        ground_truths: list[Any],
+        extra_infos: list[dict[str, Any]],
+    ) -> list[dict[str, Any]]:
+        rows = zip(data_sources, solution_strs, ground_truths, extra_infos, strict=True)
+        return [
+            {"score": float(s == g), "acc": s == g, "level": e["level"], "from": d} for d, s, g, e in rows
+        ]
+
+    rows = [
+        {
+            "messages": [{"role": "assistant", "content": content}],
+            "ground_truth": "4",
+            "data_source": "sums",
+            "level": 2,
+        }
+        for content in ("4", "5")
+    ]
+    scores = guerdon.score(compute_score, rows, workers=0)
+    assert scores.scores == [1.0, 0.0]
+    assert scores[1].metrics["level"].score == 2.0

@@ -247,6 +247,32 @@ def test_a_batch_that_was_cut_is_scored_whole(tmp_path: Path) -> None:
         assert without_seconds(path) == whole
 
 
+FULL = """
+import resource, sys, guerdon
+
+def reward(response):
+    return float(response)
+
+samples = [{"messages": [{"role": "assistant", "content": str(i)}]} for i in range(2000)]
+if sys.argv[2] == "full":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    print(guerdon.score(reward, samples, workers=0, output=sys.argv[1], resume=True).scores == [*range(2000)])
+except guerdon.RewardError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_is_said_and_what_was_written_is_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    command = [sys.executable, "-c", FULL, str(path)]
+    full = subprocess.run([*command, "full"], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert "scores.jsonl: File too large; what was written so far stays" in full.stdout
+    assert 0 < path.stat().st_size <= 100_000
+    again = subprocess.run([*command, "empty"], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert again.stdout == "True\n"
+
+
 COUNT = 1_000_000
 MILLION = """
 import resource, sys, guerdon

@@ -7,7 +7,8 @@ name, so the conventions differ only in the names that they use:
   ``completion``, ``prompt``, ``answer`` (agent-tunix); ``solution_str``, ``data_source``, ``extra_info``
   (verl); ``metadata``, ``step``, ``id``; any column of the data set.
 - batched, every argument a list: ``completions``, ``prompts`` (TRL, Tunix); ``queries``, ``prompts``,
-  ``labels`` (OpenRLHF); ``rollouts_messages`` or any pointwise name with ``mode="batch"`` (Reward Kit).
+  ``labels`` (OpenRLHF); ``solution_strs`` and its like (verl); ``rollouts_messages`` or any pointwise name
+  with ``mode="batch"`` (Reward Kit).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ MISSING: Final = _Missing()
 Getter = Callable[[Sample], Any]
 BatchGetter = Callable[[Sequence[Sample]], Any]
 
-BATCH_NAMES = frozenset({"completions", "queries", "rollouts_messages"})
+BATCH_NAMES = frozenset({"completions", "queries", "rollouts_messages", "solution_strs"})
 _MESSAGE_LISTS = frozenset({"messages", "original_messages", "rollouts_messages"})
 COMPLETION_NAMES = frozenset({"messages", "response", "completion", "solution_str"})
 
@@ -287,6 +288,10 @@ class BatchPlan:
             "queries": _queries,
             "labels": _each(_truth),
             "rollouts_messages": _each(_messages),
+            "solution_strs": _each(_response),
+            "data_sources": _each(POINTWISE["data_source"]),
+            "ground_truths": _each(_truth),
+            "extra_infos": _each(_metadata),
             "step": _step,
             "mode": _mode,
             "trainer_state": _trainer_state,

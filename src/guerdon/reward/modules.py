@@ -101,4 +101,7 @@ def failed_import(error: BaseException, path: str) -> RewardError:
     if isinstance(error, SyntaxError):
         line = f", line {error.lineno}" if error.lineno else ""
         return ResolutionError(f"{Path(error.filename or path).name}{line}: {error.msg}", path=path)
-    return ResolutionError(f"importing {path} raised {text_of(error)}", path=path)
+    hint = ""
+    if isinstance(error, ImportError) and "relative import" in str(error):
+        hint = "; a module of a package is written as pkg.mod:name"
+    return ResolutionError(f"importing {path} raised {text_of(error)}{hint}", path=path)

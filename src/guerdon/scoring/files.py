@@ -144,7 +144,9 @@ class ScoresFile:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._file.close()
+        # Closing writes what is left in the buffer, which fails again where writing it failed before.
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows that are there already; a last line that was cut off is removed from the file.
@@ -184,8 +186,9 @@ class ScoresFile:
     def append(self, rows: Iterable[tuple[str | int, Outcome, float, str | None]]) -> None:
         """Write rows (id, outcome, seconds, digest of the sample); they are with the system on return."""
         text = "".join(dumps(row_of(i, o, s, self._made_by, d)) + "\n" for i, o, s, d in rows)
-        self._file.write(text.encode("ascii"))
-        self._file.flush()
+        with _writing(self.journal, "; what was written so far stays, and --resume goes on from there"):
+            self._file.write(text.encode("ascii"))
+            self._file.flush()
 
     def complete(self) -> None:
         """The run is done: a Parquet file is made of the rows now."""
@@ -200,14 +203,24 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     check_suffix(path)
     half = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        if path.suffix == ".parquet":
-            _write_parquet(half, rows)
-        else:
-            with half.open("w", encoding="ascii") as file:
-                file.writelines(dumps(row) + "\n" for row in rows)
-        half.replace(path)
+        with _writing(path, ""):
+            if path.suffix == ".parquet":
+                _write_parquet(half, rows)
+            else:
+                with half.open("w", encoding="ascii") as file:
+                    file.writelines(dumps(row) + "\n" for row in rows)
+            half.replace(path)
     finally:
         half.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _writing(path: Path, consequence: str) -> Iterator[None]:
+    """Say of a full disk and its like which file it befell."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}{consequence}") from error
 
 
 def _write_parquet(path: Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -293,6 +293,8 @@ class Pump(Engine):
             if job.unit[-1][0] == index:
                 station.held -= 1
                 station.alone = station.alone and bool(station.jobs)
+        if outcome.kind == MemoryLimitError.kind and self._limits.max_memory is not None:
+            outcome = failure(MemoryLimitError.kind, self._outgrew())
         item = self._items_by_index.pop(index)
         self._bytes_inside -= self._sizes.pop(index)
         self._done[index] = record_of(item, outcome, seconds)

@@ -238,7 +238,7 @@ def _results(run: _Run) -> Iterator[EvaluateResult]:
 async def ascore(reward: Any, samples: Iterable[Any], **options: Any) -> Scores:
     """``score`` for async code: the event loop stays free. Takes the same arguments.
 
-    Cancelling it drops what is in flight.
+    Cancelling it takes no more samples; what is in flight ends in the background.
     """
     stop = threading.Event()
     loop = asyncio.get_running_loop()
