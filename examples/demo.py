@@ -20,8 +20,8 @@ REWARD = f"{HERE / 'composed.py'}::combined"
 
 FURTHER = """\
 Next, where the network allows it: the reference solutions of GSM8K, all right
-  pip install ".[math,data]"
-  guerdon score math openai/gsm8k:main --split test \\
+  .venv/bin/pip install -e ".[math,data]"
+  .venv/bin/guerdon score math openai/gsm8k:main --split test \\
       --prompt-column question --response-column answer --answer-column answer"""
 
 

@@ -268,8 +268,9 @@ def _labelled(console: Console, label: str, body: Text, label_style: str = "dim"
     width = max(_width(console) - gap, 10)
     lines = body.wrap(console, width, overflow="fold")
     for number, line in enumerate(lines):
-        start = Text(f"{label if number == 0 else '':<{gap}}", style=label_style)
-        _put(console, start + line)
+        # Assembled, since what is added to a text takes on the style that the text was made with.
+        start = f"{label if number == 0 else '':<{gap}}"
+        _put(console, Text.assemble((start, label_style), line))
 
 
 def _put_table(console: Console, table: Table) -> None:
