@@ -267,11 +267,13 @@ class _AsyncWorker:
 
     async def _run(self, unit: Unit, timeout: float) -> None:
         started = time.perf_counter()
-        samples = samples_of(unit)
         try:
-            outcomes = await self._traced(samples, unit[0][0], timeout)
-        except asyncio.CancelledError:  # by the reward, which may find every task of the loop
-            outcomes = [failure(ExecutionError.kind, "the call was cancelled by another one")] * len(unit)
+            outcomes = await self._traced(samples_of(unit), unit[0][0], timeout)
+        except (asyncio.CancelledError, GeneratorExit) as error:  # a reward may also find all tasks of the loop
+            message = f"the call was ended from within: {type(error).__name__}"
+            outcomes = [failure(ExecutionError.kind, message)] * len(unit)
+        except Exception:  # a worker that cannot answer for a sample must not seem to be in good health
+            os._exit(1)
         if os.getpid() != self._pid:
             os._exit(0)
         seconds = (time.perf_counter() - started) / len(unit)
