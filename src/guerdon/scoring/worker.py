@@ -269,7 +269,10 @@ class _AsyncWorker:
         started = time.perf_counter()
         try:
             outcomes = await self._traced(samples_of(unit), unit[0][0], timeout)
-        except (asyncio.CancelledError, GeneratorExit) as error:  # a reward may also find all tasks of the loop
+        except (
+            asyncio.CancelledError,
+            GeneratorExit,
+        ) as error:  # a reward may also find all tasks of the loop
             message = f"the call was ended from within: {type(error).__name__}"
             outcomes = [failure(ExecutionError.kind, message)] * len(unit)
         except Exception:  # a worker that cannot answer for a sample must not seem to be in good health

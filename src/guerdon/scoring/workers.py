@@ -74,16 +74,16 @@ class Worker:
         self.ready = False
         self.baseline = 0
         """Bytes of memory it had once the reward was loaded."""
-        ours, theirs = socket.socketpair()
-        try:
-            with theirs, Slot.file() as slot_file:
-                self._process = _spawner.call(lambda: _start(theirs.fileno(), slot_file.fileno()))
-                self._slot = Slot(slot_file.fileno())
-        except BaseException as error:
-            ours.close()
-            if isinstance(error, OSError):
+        with contextlib.ExitStack() as unless_started:
+            try:
+                ours, theirs = socket.socketpair()
+                unless_started.enter_context(ours)
+                with theirs, Slot.file() as slot_file:
+                    self._process = _spawner.call(lambda: _start(theirs.fileno(), slot_file.fileno()))
+                    self._slot = Slot(slot_file.fileno())
+            except OSError as error:
                 raise CrashError(f"cannot start a worker process: {error.strerror or error}") from error
-            raise
+            unless_started.pop_all()
         ours.setblocking(False)
         self._socket = ours
         self._frames = Frames()
