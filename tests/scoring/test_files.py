@@ -217,6 +217,16 @@ def test_an_unusable_output_is_said_at_once(tmp_path: Path, name: str, words: st
         guerdon.score(digits, rows(1), output=tmp_path / name)
 
 
+def test_a_row_nested_too_deep_to_be_written_fails_alone(tmp_path: Path) -> None:
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    scores = guerdon.score(
+        lambda response: 1.0, [*rows(1), {**rows(1)[0], "more": deep}], output=tmp_path / "scores.jsonl"
+    )
+    assert scores.scores == [1.0, None]
+
+
 def test_a_pipe_is_no_scores_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "scores.jsonl")
     with pytest.raises(InputError, match="it is no ordinary file"):

@@ -126,6 +126,7 @@ class Pump(Engine):
         self._next = -1
         self._bytes_inside = 0
         self._sizes: dict[int, int] = {}
+        """Bytes of each sample's pickle, and of its outcome once it has one."""
         self._stations: list[_Station] = []
         self._selector = selectors.DefaultSelector()
         self._cost = 0.0
@@ -340,7 +341,9 @@ class Pump(Engine):
         if outcome.kind == MemoryLimitError.kind and self._limits.max_memory is not None:
             outcome = failure(MemoryLimitError.kind, self._outgrew())
         item = self._items_by_index.pop(index)
-        self._bytes_inside -= self._sizes.pop(index)
+        weight = _weight(outcome)
+        self._bytes_inside += weight - self._sizes[index]
+        self._sizes[index] = weight
         self._done[index] = record_of(item, outcome, seconds)
         self._cost = seconds if not self._cost else 0.98 * self._cost + 0.02 * seconds
         ideal = max(1, min(_CHUNK_ROWS, int(_CHUNK_SECONDS / max(self._cost, 1e-7))))
@@ -351,6 +354,7 @@ class Pump(Engine):
         batch = []
         while (record := self._done.pop(self._next, None)) is not None:
             batch.append(record)
+            self._bytes_inside -= self._sizes.pop(self._next, 0)
             self._next += 1
         if batch:
             self._deliver(batch)
@@ -487,6 +491,13 @@ def _packed(unit: list[Item]) -> _Packed:
 
 def _size(unit: _Packed) -> int:
     return sum(len(body) for _, body in unit if isinstance(body, bytes))
+
+
+def _weight(outcome: Outcome) -> int:
+    """About how many bytes an outcome takes."""
+    if outcome.metrics is None and outcome.steps is None:
+        return len(outcome.reason or "") + len(outcome.error or "")
+    return len(repr(outcome))
 
 
 def _pickled(row: Mapping[str, Any] | Sample) -> bytes | Outcome:

@@ -372,7 +372,11 @@ def _items(rows: Iterable[Any], group_by: str | None, digests: bool) -> Iterator
             identity = position
         elif type(identity) not in (str, int):  # numpy's text, say, which no file takes as it is
             identity = str(identity) if isinstance(identity, str) else int(identity)
-        digest = digest_of(row) if digests else None
+        try:
+            digest = digest_of(row) if digests else None
+        except RecursionError:
+            yield Item(position, failure(InputError.kind, "the row is nested too deep"), identity, "")
+            continue
         yield Item(position, row, identity, digest, _group_of(columns, group_by))
 
 
