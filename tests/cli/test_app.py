@@ -59,6 +59,14 @@ def test_a_console_script_finds_the_working_directory(work: Path, tmp_path: Path
     assert json.loads(done.stdout)["reward"] == "exact"
 
 
+def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = f"cd {gone} && rmdir {gone} && exec {sys.executable} -m guerdon --version"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("guerdon ")
+
+
 def test_a_closed_pipe_is_no_error(work: Path) -> None:
     # The reader is gone before the first line, which is what `| true` comes to.
     args = ("score", "my_rewards.py::exact", "samples.jsonl", "--workers", "0")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import itertools
 import multiprocessing
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -20,7 +22,7 @@ from typing import Any
 import pytest
 
 import guerdon
-from guerdon.errors import BindingError, InputError, RewardError
+from guerdon.errors import BindingError, CrashError, InputError, RewardError
 from guerdon.scoring.run import Interrupted
 
 
@@ -104,6 +106,20 @@ def _ignore_signals() -> None:
     _spin()
 
 
+def _close_everything_and_spin() -> None:
+    os.closerange(3, 100)
+    _spin()
+
+
+def _leave_a_child_behind() -> None:
+    # The child, in a session of its own, still holds the worker's end of the socket.
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(10)
+        os._exit(0)
+    os._exit(3)
+
+
 def _silent_thread() -> None:
     thread = threading.Thread(target=_spin)
     thread.start()
@@ -123,6 +139,8 @@ HOSTILE: list[tuple[Callable[[], None], str, str]] = [
     (_segfault, "crash", "SIGSEGV"),
     (_leave, "crash", "exited with status 0"),
     (_kill_self, "crash", "SIGKILL"),
+    (_close_everything_and_spin, "crash", "closed its connection without ending"),
+    (_leave_a_child_behind, "crash", "exited with status 3"),
     (_many_cells, "memory", ""),
     (_one_block, "memory", ""),
     (_raise, "exception", "ValueError: no good"),
@@ -194,9 +212,33 @@ async def _crashes(response: str) -> float:
     return 1.0
 
 
+async def _cancels_itself(response: str) -> float:
+    if response == "5":
+        raise asyncio.CancelledError
+    return 1.0
+
+
+async def _has_itself_cancelled(response: str) -> float:
+    if response == "5":
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(1)
+    return 1.0
+
+
+async def _ends_its_coroutine(response: str) -> float:
+    if response == "5":
+        raise GeneratorExit
+    return 1.0
+
+
 @pytest.mark.parametrize(
     ("reward", "kind"),
     [
+        (_cancels_itself, "exception"),
+        (_has_itself_cancelled, "exception"),
+        (_ends_its_coroutine, "exception"),
         (_blocks, "timeout"),
         (_never_ends, "timeout"),
         (_refuses_to_be_cancelled, "timeout"),
@@ -448,6 +490,134 @@ def test_the_samples_may_come_from_an_iterator_that_fails() -> None:
     assert seen == [float(i) for i in range(100)]
 
 
+def test_a_slow_source_holds_back_neither_results_nor_deadlines() -> None:
+    scored = threading.Semaphore(0)
+
+    def source() -> Iterator[dict[str, Any]]:
+        yield from rows(100)
+        # Each further sample is made only once the one before has its verdict.
+        for row in rows(5):
+            for _ in range(100 if row["messages"][1]["content"] == "0" else 1):
+                assert scored.acquire(timeout=20)
+            yield row
+
+    def reward(response: str) -> float:
+        if response == "99":
+            time.sleep(60)
+        return float(response)
+
+    results = []
+    for result in guerdon.stream(reward, source(), workers=1, timeout=0.5):
+        results.append(result)
+        scored.release()
+    assert [r.score for r in results] == [*map(float, range(99)), None, *map(float, range(5))]
+    assert results[99].error_kind == "timeout"
+
+
+def test_a_stream_whose_source_blocks_can_be_left() -> None:
+    go_on = threading.Event()
+
+    def source() -> Iterator[dict[str, Any]]:
+        yield from rows(100)
+        go_on.wait(20)
+
+    stream = guerdon.stream(lambda response: 1.0, source(), workers=1)
+    assert next(stream).score == 1.0
+    started = time.monotonic()
+    stream.close()
+    assert time.monotonic() - started < 2
+    go_on.set()
+
+
+@pytest.mark.parametrize("written", [b"A" * 64, (3).to_bytes(8, "little") + b"abc"])
+def test_what_a_reward_writes_to_every_descriptor_is_no_score(written: bytes) -> None:
+    def reward(response: str) -> float:
+        if response == "5":
+            for descriptor in range(3, 30):
+                with contextlib.suppress(OSError):
+                    os.write(descriptor, written)
+        return 1.0
+
+    with pytest.raises(CrashError, match="descriptors that it did not open"):
+        guerdon.score(reward, rows(12), workers=1, timeout=5)
+
+
+def test_a_child_that_a_reward_forks_and_forgets_scores_nothing() -> None:
+    def reward(response: str) -> float:
+        if response == "5":
+            os.fork()
+        return float(response)
+
+    assert guerdon.score(reward, rows(300), workers=1, timeout=5).scores == [float(i) for i in range(300)]
+
+
+class _Unreadable:
+    """Pickles, and cannot be made anew."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return int, ("x",)
+
+
+async def _one(response: str) -> float:
+    return 1.0
+
+
+@pytest.mark.parametrize("reward", [lambda response: 1.0, _one])
+def test_a_row_that_no_worker_can_read_fails_alone(reward: Any) -> None:
+    scores = guerdon.score(reward, [*rows(3), *rows(1, x=_Unreadable())], timeout=5)
+    failed = dict(scores.failures())
+    assert list(failed) == [3]
+    assert "cannot be read in a worker: ValueError" in (failed[3].error or "")
+
+
+IN_A_BARE_PROCESS = """
+import os, sys
+import guerdon
+
+class Word(str):
+    pass
+
+rows = [{"id": Word(w), "messages": [{"role": "assistant", "content": w}], "x": Word(w)} for w in "abc"]
+scores = guerdon.score(lambda response, x: response == x, rows)
+with open(sys.argv[1], "w") as file:
+    file.write(repr((scores.ids, scores.scores)))
+"""
+
+
+@pytest.mark.parametrize("lack", ["streams", "directory", "temporary"])
+def test_it_works_in_a_process_without(lack: str, tmp_path: Path) -> None:
+    """Standard streams, a working directory, a folder for temporary files; with classes of ``__main__``."""
+    script, result, gone = tmp_path / "script.py", tmp_path / "result", tmp_path / "gone"
+    script.write_text(IN_A_BARE_PROCESS)
+    gone.mkdir()
+    before = {"streams": "exec <&- >&- 2>&-", "directory": f"cd {gone} && rmdir {gone}", "temporary": ":"}[
+        lack
+    ]
+    environment = {**os.environ, "TMPDIR": str(gone / "nowhere")} if lack == "temporary" else None
+    command = f"{before}; exec {sys.executable} {script} {result}"
+    subprocess.run(["sh", "-c", command], env=environment, check=True, timeout=60)
+    assert result.read_text() == "(['a', 'b', 'c'], [1.0, 1.0, 1.0])"
+
+
+def test_what_the_system_refuses_is_said_and_leaks_nothing() -> None:
+    def descriptors() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    guerdon.score(lambda response: 1.0, rows(1))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    before = descriptors()
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(4)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(held) + 3, hard))
+    try:
+        with pytest.raises(RewardError, match="Too many open files"):
+            guerdon.score(lambda response: 2.0, rows(1))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for descriptor in held:
+            os.close(descriptor)
+    assert descriptors() == before
+
+
 def test_leaving_a_stream_early_ends_what_runs() -> None:
     def endless() -> Iterator[str]:
         while True:
@@ -541,6 +711,30 @@ def test_a_missing_parameter_is_said_before_anything_runs() -> None:
 def test_no_samples_no_scores() -> None:
     scores = guerdon.score(lambda response: 1.0, [])
     assert (len(scores), list(scores), scores.statistics().count) == (0, [], 0)
+
+
+LONG_REASONS = """
+import resource, time
+import guerdon
+
+def reward(response):
+    if response == "0":
+        time.sleep(1.5)
+    return {"score": 1.0, "reason": "x" * 500_000}
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+count = sum(1 for result in guerdon.stream(reward, map(str, range(1500)), workers=2))
+print(count, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_long_reasons_behind_a_slow_sample_are_bounded_too(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(LONG_REASONS)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    count, megabytes = map(int, done.stdout.split())
+    assert count == 1500
+    assert megabytes < 450
 
 
 def test_a_large_row_passes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -214,6 +215,31 @@ def test_a_file_of_another_run_is_refused_and_kept(
 def test_an_unusable_output_is_said_at_once(tmp_path: Path, name: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         guerdon.score(digits, rows(1), output=tmp_path / name)
+
+
+def test_a_row_nested_too_deep_to_be_written_fails_alone(tmp_path: Path) -> None:
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    scores = guerdon.score(
+        lambda response: 1.0, [*rows(1), {**rows(1)[0], "more": deep}], output=tmp_path / "scores.jsonl"
+    )
+    assert scores.scores == [1.0, None]
+
+
+def test_a_pipe_is_no_scores_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "scores.jsonl")
+    with pytest.raises(InputError, match="it is no ordinary file"):
+        guerdon.score(digits, rows(1), output=tmp_path / "scores.jsonl")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_a_link_is_written_through(tmp_path: Path, suffix: str) -> None:
+    link, target = tmp_path / f"link{suffix}", tmp_path / f"target{suffix}"
+    link.symlink_to(target)
+    guerdon.score(digits, rows(1), output=link)
+    assert link.is_symlink()
+    assert target.stat().st_size
 
 
 def test_two_runs_cannot_write_one_file(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ with its traceback; 2 for an error of the user's, on one line of standard error;
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import errno
 import importlib
@@ -136,6 +137,7 @@ def app(context: click.Context) -> None:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """The command line as a function: runs ``args``, by default those of this process, and exits."""
     # As under `python -m`: a console script has its own folder there, and a user's rewards are here.
-    if os.getcwd() not in sys.path and "" not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    with contextlib.suppress(FileNotFoundError):  # the working directory was removed
+        if os.getcwd() not in sys.path and "" not in sys.path:
+            sys.path.insert(0, os.getcwd())
     app.main(args)

@@ -114,6 +114,12 @@ class ScoresFile:
         self._mode = mode
         self._refuse_existing()
         self._file: IO[bytes] = self._open()
+        try:
+            # Another run may have completed the file between the look at it and the lock on it.
+            self._refuse_existing()
+        except BaseException:
+            self._file.close()
+            raise
         if mode == "overwrite":
             self._file.truncate(0)
             if self._is_parquet:
@@ -132,7 +138,8 @@ class ScoresFile:
         try:
             file = self.journal.open("a+b")
         except OSError as error:
-            raise InputError(f"cannot write {self.journal}: {error.strerror}") from None
+            reason = error.strerror or "it is no ordinary file"
+            raise InputError(f"cannot write {self.journal}: {reason}") from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -201,6 +208,7 @@ class ScoresFile:
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     """Write rows to a ``.jsonl`` or ``.parquet`` file, which appears only once it is whole."""
     check_suffix(path)
+    path = path.resolve()  # what a link points to is replaced, not the link
     half = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with _writing(path, ""):

@@ -30,9 +30,10 @@ from guerdon.errors import (
     error_of_kind,
 )
 from guerdon.reward.function import RewardFunction
+from guerdon.scoring.ahead import Ahead
 from guerdon.scoring.engine import AsyncInProcess, Engine, InProcess, Item, Limits, Record, record_of
 from guerdon.scoring.outcome import Outcome, failure
-from guerdon.scoring.wire import IDLE
+from guerdon.scoring.wire import IDLE, BrokenFrameError
 from guerdon.scoring.worker import Row, Unit, overran
 from guerdon.scoring.workers import Load, Worker, parked
 from guerdon.types import Sample
@@ -51,8 +52,17 @@ _BEAT_SLACK = 1.0
 """Seconds by which the heart of a busy event loop may beat late."""
 
 
-def make_engine(reward: RewardFunction, items: Iterator[Item], limits: Limits, given_workers: bool) -> Engine:
-    """The engine for a reward; an async one that cannot be pickled stays in this process unless told."""
+def make_engine(
+    reward: RewardFunction,
+    items: Iterator[Item],
+    limits: Limits,
+    given_workers: bool,
+    may_block: bool = False,
+) -> Engine:
+    """The engine for a reward; an async one that cannot be pickled stays in this process unless told.
+
+    ``may_block`` says that the next item may take long to come, and has a thread wait for it.
+    """
     if limits.workers == 0:
         return (AsyncInProcess if reward.is_async else InProcess)(reward, items, limits)
     try:
@@ -61,7 +71,7 @@ def make_engine(reward: RewardFunction, items: Iterator[Item], limits: Limits, g
         if reward.is_async and not given_workers:
             return AsyncInProcess(reward, items, limits)
         raise
-    return Pump(reward, items, limits, load)
+    return Pump(reward, items, limits, load, may_block)
 
 
 @dataclass(slots=True)
@@ -93,25 +103,30 @@ class _Station:
     """How many units that is."""
     alone: bool = False
     writing: bool = False
-    suspect: tuple[int, float] | None = None
-    """What overran when the worker was last looked at."""
+    silent_since: float | None = None
+    """When it was first seen with work in hand, running none of it and sending nothing."""
 
 
 class Pump(Engine):
     """Sync and async rewards in worker processes."""
 
-    def __init__(self, reward: RewardFunction, items: Iterator[Item], limits: Limits, load: Load) -> None:
+    def __init__(
+        self, reward: RewardFunction, items: Iterator[Item], limits: Limits, load: Load, may_block: bool
+    ) -> None:
         super().__init__(reward, items, limits)
         self._load = load
-        self._source = self._units()
+        self._source = self._packed_units()
+        self._may_block = may_block
+        self._ahead: Ahead[_Packed] | None = None
         self._exhausted = False
-        self._source_error: Exception | None = None
+        self._source_error: BaseException | None = None
         self._retry: deque[_Job] = deque()
         self._items_by_index: dict[int, Item] = {}
         self._done: dict[int, Record] = {}
         self._next = -1
         self._bytes_inside = 0
         self._sizes: dict[int, int] = {}
+        """Bytes of each sample's pickle, and of its outcome once it has one."""
         self._stations: list[_Station] = []
         self._selector = selectors.DefaultSelector()
         self._cost = 0.0
@@ -141,6 +156,9 @@ class Pump(Engine):
 
     def _run(self) -> None:
         try:
+            if self._may_block:
+                self._ahead = Ahead(self._source, _size)
+                self._selector.register(self._ahead.bell, selectors.EVENT_READ)
             while not self._aborted.is_set():
                 self._feed()
                 self._emit()
@@ -149,6 +167,8 @@ class Pump(Engine):
                     self._watch()
                 elif self._exhausted or self._stopping:
                     break
+                elif self._ahead is not None:
+                    self._collect()
             self._deliver(self._source_error)
         except BaseException as error:  # the edge of the thread: the caller's iteration raises it
             self._deliver(error)
@@ -203,12 +223,21 @@ class Pump(Engine):
                 size += job.size
         return jobs
 
-    def _next_unit(self) -> list[Item] | None:
+    def _packed_units(self) -> Generator[_Packed, None, None]:
+        for unit in self._units():
+            yield _packed(unit)
+
+    def _next_unit(self) -> _Packed | None:
+        """The next unit; None where the source has ended, or has nothing yet."""
         try:
-            unit = next(self._source, None)
-        except Exception as error:  # the source is the caller's: raised there once all it gave is scored
-            unit, self._source_error = None, error
-        self._exhausted = unit is None
+            if self._ahead is None:
+                unit = next(self._source, None)
+                self._exhausted = unit is None
+            else:
+                unit = self._ahead.take()
+                self._exhausted = unit is None and self._ahead.ended
+        except BaseException as error:  # the source is the caller's: raised there once all it gave is scored
+            unit, self._source_error, self._exhausted = None, error, True
         return unit
 
     def _window_open(self) -> bool:
@@ -216,18 +245,16 @@ class Pump(Engine):
             return False
         return len(self._items_by_index) + len(self._done) < max(_WINDOW_ROWS, 2 * self._limits.batch_size)
 
-    def _admit(self, unit: list[Item]) -> _Job | None:
-        """Take a unit in: remember its items, pickle its rows; what cannot be scored is done at once."""
+    def _admit(self, unit: _Packed) -> _Job | None:
+        """Take a unit in: remember its items; what cannot be scored is done at once."""
         rows: list[Row] = []
-        for item in unit:
+        for item, body in unit:
             if self._next < 0:
                 self._next = item.position
-            body = item.row if isinstance(item.row, Outcome) else _pickled(item.row)
             if isinstance(body, Outcome):
                 self._done[item.position] = record_of(item, body, 0.0)
                 continue
-            # The row itself is not kept: its pickle is, should it have to be run again.
-            self._items_by_index[item.position] = item._replace(row=_NOTHING)
+            self._items_by_index[item.position] = item
             self._sizes[item.position] = len(body)
             self._bytes_inside += len(body)
             rows.append((item.position, body))
@@ -261,6 +288,9 @@ class Pump(Engine):
     def _collect(self) -> None:
         """Wait for workers to answer, at most a tick."""
         for key, events in self._selector.select(_TICK):
+            if self._ahead is not None and key.fileobj is self._ahead.bell:
+                self._ahead.silence()
+                continue
             station: _Station = key.data
             if events & selectors.EVENT_WRITE:
                 station.worker.flush()
@@ -269,11 +299,26 @@ class Pump(Engine):
                 self._read(station)
 
     def _read(self, station: _Station) -> None:
-        messages = station.worker.receive()
+        if not self._drain(station):
+            self._bury(station, None)
+
+    def _drain(self, station: _Station) -> bool:
+        """Take what a worker sent; False once it has closed its end and all has been read.
+
+        Raises CrashError for what is no message of a worker: some code in it writes where it should not.
+        """
+        try:
+            messages = station.worker.receive()
+        except BrokenFrameError:
+            raise CrashError(
+                f"the connection to a worker of {self._reward.name} broke: something that the reward runs "
+                "writes to file descriptors that it did not open"
+            ) from None
+        if messages:
+            station.silent_since = None
         for message in messages or ():
             self._take(station, message)
-        if messages is None:
-            self._bury(station, None)
+        return messages is not None
 
     def _take(self, station: _Station, message: Any) -> None:
         if message[0] == "ready":
@@ -296,7 +341,9 @@ class Pump(Engine):
         if outcome.kind == MemoryLimitError.kind and self._limits.max_memory is not None:
             outcome = failure(MemoryLimitError.kind, self._outgrew())
         item = self._items_by_index.pop(index)
-        self._bytes_inside -= self._sizes.pop(index)
+        weight = _weight(outcome)
+        self._bytes_inside += weight - self._sizes[index]
+        self._sizes[index] = weight
         self._done[index] = record_of(item, outcome, seconds)
         self._cost = seconds if not self._cost else 0.98 * self._cost + 0.02 * seconds
         ideal = max(1, min(_CHUNK_ROWS, int(_CHUNK_SECONDS / max(self._cost, 1e-7))))
@@ -307,6 +354,7 @@ class Pump(Engine):
         batch = []
         while (record := self._done.pop(self._next, None)) is not None:
             batch.append(record)
+            self._bytes_inside -= self._sizes.pop(self._next, 0)
             self._next += 1
         if batch:
             self._deliver(batch)
@@ -327,26 +375,34 @@ class Pump(Engine):
                 continue
             if not station.jobs:
                 continue
-            index, since = worker.running()
-            if (index != IDLE and now - since > self._limits.timeout) or (
-                self._reward.is_async and now - worker.last_beat() > self._limits.timeout + _BEAT_SLACK
-            ):
-                self._end(station, DeadlineError.kind, overran(self._reward.name, self._limits.timeout))
+            running = worker.running()
+            if not worker.is_alive():
+                # Also seen here, because a child that it started may hold its end of the socket open.
+                self._drain(station)
+                self._bury(station, None)
+            elif self._overran(station, running, now) and worker.running() == running:
+                message = overran(self._reward.name, self._limits.timeout)
+                self._end(station, running[0], DeadlineError.kind, message)
             elif self._outgrown(worker):
-                self._end(station, MemoryLimitError.kind, self._outgrew())
+                self._end(station, running[0], MemoryLimitError.kind, self._outgrew())
 
-    def _overran(self, station: _Station, now: float) -> bool:
-        """Whether a call is over its deadline, or an event loop has not turned for as long.
-
-        A call must be seen over its deadline twice: what was read of it may have been half written.
-        """
-        index, since = running = station.worker.running()
-        if index != IDLE and now - since > self._limits.timeout:
-            seen_before = station.suspect == running
-            station.suspect = running
-            return seen_before
-        station.suspect = None
-        return self._reward.is_async and now - station.worker.last_beat() > self._limits.timeout + _BEAT_SLACK
+    def _overran(self, station: _Station, running: tuple[int, float], now: float) -> bool:
+        """Whether a call is over its deadline, or the worker has not got on for longer than one may take."""
+        index, since = running
+        if self._reward.is_async and now - station.worker.last_beat() > self._limits.timeout + _BEAT_SLACK:
+            return True
+        if index != IDLE:
+            station.silent_since = None
+            return now - since > self._limits.timeout
+        if self._reward.is_async:
+            return False
+        # Not within a call and with work to do: a thread that an earlier call left may hold the GIL.
+        if station.silent_since is None:
+            station.silent_since = now
+        if now - station.silent_since <= self._limits.timeout + _BEAT_SLACK:
+            return False
+        self._drain(station)  # what it sent may only not have been read yet
+        return station.silent_since is not None
 
     def _outgrown(self, worker: Worker) -> bool:
         if self._limits.max_memory is None:
@@ -358,12 +414,10 @@ class Pump(Engine):
         megabytes = (self._limits.max_memory or 0) / 1e6
         return f"{self._reward.name} outgrew the {megabytes:,.0f} MB that a worker may add (max_memory)"
 
-    def _end(self, station: _Station, kind: str, message: str) -> None:
+    def _end(self, station: _Station, index: int, kind: str, message: str) -> None:
         """Kill a worker and blame what it was seen running, unless that got done while we looked."""
-        index, _ = station.suspect or station.worker.running()
         station.worker.kill()
-        for late in station.worker.receive() or ():
-            self._take(station, late)
+        self._drain(station)
         self._bury(station, failure(kind, message), index)
 
     def _bury(self, station: _Station, verdict: Outcome | None, index: int | None = None) -> None:
@@ -416,19 +470,46 @@ class Pump(Engine):
                 station.worker.close()
         self._stations.clear()
         self._selector.close()
-        if isinstance(self._source, Generator):
+        if self._ahead is not None:
+            self._ahead.close()
+        else:
             self._source.close()
 
 
 _NOTHING = failure("", "")
+_Packed = list[tuple[Item, bytes | Outcome]]
+"""A unit whose rows can travel."""
+
+
+def _packed(unit: list[Item]) -> _Packed:
+    # The row itself is not kept: its pickle is, should it have to be run again.
+    return [
+        (item._replace(row=_NOTHING), item.row if isinstance(item.row, Outcome) else _pickled(item.row))
+        for item in unit
+    ]
+
+
+def _size(unit: _Packed) -> int:
+    return sum(len(body) for _, body in unit if isinstance(body, bytes))
+
+
+def _weight(outcome: Outcome) -> int:
+    """About how many bytes an outcome takes."""
+    if outcome.metrics is None and outcome.steps is None:
+        return len(outcome.reason or "") + len(outcome.error or "")
+    return len(repr(outcome))
 
 
 def _pickled(row: Mapping[str, Any] | Sample) -> bytes | Outcome:
     """A row as bytes; what no pickle takes makes the sample fail."""
     try:
-        return pickle.dumps(row, 5)
+        body = pickle.dumps(row, 5)
+        # A worker has no __main__ to find a class in, so that one travels as a whole.
+        if b"__main__" not in body:
+            return body
     except Exception:
-        try:
-            return bytes(cloudpickle.dumps(row, 5))
-        except Exception as error:  # whatever the row's objects raise
-            return failure(InputError.kind, f"the row cannot travel to a worker: {error}")
+        body = b""  # what pickle does not take, cloudpickle may
+    try:
+        return bytes(cloudpickle.dumps(row, 5))
+    except Exception as error:  # whatever the row's objects raise
+        return failure(InputError.kind, f"the row cannot travel to a worker: {error}")

@@ -72,7 +72,8 @@ class _Run:
     workers_given: bool
 
     def engine(self) -> Engine:
-        return make_engine(self.reward, self.items, self.limits, self.workers_given)
+        # What has no length is no list, and its next item may take long to come.
+        return make_engine(self.reward, self.items, self.limits, self.workers_given, self.total is None)
 
 
 def score(
@@ -369,7 +370,13 @@ def _items(rows: Iterable[Any], group_by: str | None, digests: bool) -> Iterator
             continue
         if not isinstance(identity, str | int):
             identity = position
-        digest = digest_of(row) if digests else None
+        elif type(identity) not in (str, int):  # numpy's text, say, which no file takes as it is
+            identity = str(identity) if isinstance(identity, str) else int(identity)
+        try:
+            digest = digest_of(row) if digests else None
+        except RecursionError:
+            yield Item(position, failure(InputError.kind, "the row is nested too deep"), identity, "")
+            continue
         yield Item(position, row, identity, digest, _group_of(columns, group_by))
 
 

@@ -1,12 +1,13 @@
 """Frames between the engine and its worker processes, and the page of memory that they share.
 
-A frame is an 8-byte little-endian length and a pickle. Both ends run the user's own code and trust each
-other; what a model wrote is only ever data in a frame.
+A frame is four marking bytes, an 8-byte little-endian length and a pickle. Both ends run the user's own code
+and trust each other; what a model wrote is only ever data in a frame.
 """
 
 from __future__ import annotations
 
 import mmap
+import os
 import pickle
 import struct
 import sys
@@ -15,17 +16,22 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-_LENGTH = struct.Struct("<Q")
+_HEAD = struct.Struct("<4sQ")
+_MARK = b"\xf5gd\xf5"
 SLOT_BYTES = mmap.PAGESIZE
 IDLE = -1
 _SINCE, _RUNNING, _BEAT = range(3)
 """Which word of the page holds what."""
 
 
+class BrokenFrameError(Exception):
+    """What came over the socket is no frame: somebody else wrote to it."""
+
+
 def frame(message: Any) -> bytes:
     """A message as it goes over the socket."""
     body = pickle.dumps(message, 5)
-    return _LENGTH.pack(len(body)) + body
+    return _HEAD.pack(_MARK, len(body)) + body
 
 
 class Frames:
@@ -35,17 +41,23 @@ class Frames:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Any]:
-        """The messages that are complete with these bytes."""
+        """The messages that are complete with these bytes; raises BrokenFrameError."""
         self._buffer += data
         start = 0
-        while len(self._buffer) - start >= _LENGTH.size:
-            (length,) = _LENGTH.unpack_from(self._buffer, start)
-            end = start + _LENGTH.size + length
+        while len(self._buffer) - start >= _HEAD.size:
+            mark, length = _HEAD.unpack_from(self._buffer, start)
+            if mark != _MARK:
+                raise BrokenFrameError
+            end = start + _HEAD.size + length
             if len(self._buffer) < end:
                 break
-            body = bytes(memoryview(self._buffer)[start + _LENGTH.size : end])
+            body = bytes(memoryview(self._buffer)[start + _HEAD.size : end])
             start = end
-            yield pickle.loads(body)
+            try:
+                message = pickle.loads(body)
+            except Exception as error:  # a message is plain data, so what does not load was damaged
+                raise BrokenFrameError from error
+            yield message
         if start:
             del self._buffer[:start]
 
@@ -54,7 +66,8 @@ class Slot:
     """What a worker is doing now, in memory that its parent can read: which unit, and since when.
 
     Times are ``time.monotonic()``, which all processes of a machine share. Each field is one machine word,
-    written at once; the fields together are not, so a reader believes only what it has seen twice.
+    written at once; the fields together are not. A reader reads the index first, and the writer writes it
+    last, so a call is never seen older than it is; what is read is believed once it is seen twice.
     """
 
     def __init__(self, fd: int) -> None:
@@ -65,7 +78,10 @@ class Slot:
     @staticmethod
     def file() -> Any:
         """An unnamed file of the slot's size to map; it vanishes with its last holder."""
-        file = tempfile.TemporaryFile()  # noqa: SIM115  it is the caller's to close
+        if hasattr(os, "memfd_create"):  # needs no folder that can be written to
+            file: Any = open(os.memfd_create("guerdon-slot"), "w+b")  # noqa: SIM115  it is the caller's to close
+        else:
+            file = tempfile.TemporaryFile()  # noqa: SIM115
         file.write(bytes(8) + IDLE.to_bytes(8, sys.byteorder, signed=True) + bytes(SLOT_BYTES - 16))
         file.flush()
         return file

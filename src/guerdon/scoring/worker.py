@@ -19,7 +19,7 @@ import time
 from collections.abc import Coroutine, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from guerdon.errors import DeadlineError, InputError, MemoryLimitError, RewardError, kind_of
+from guerdon.errors import DeadlineError, ExecutionError, InputError, MemoryLimitError, RewardError, kind_of
 from guerdon.scoring.outcome import Outcome, failure, pack
 from guerdon.scoring.wire import Frames, Slot, frame
 from guerdon.types import EvaluateResult, Sample, text_of
@@ -126,6 +126,7 @@ def _serve(
     connection: socket.socket, frames: Frames, slot: Slot, reward: RewardFunction, pending: list[Any]
 ) -> None:
     """Score units one after the other; results go back when a few milliseconds' worth have gathered."""
+    pid = os.getpid()
     while (units := _receive(connection, frames, pending)) is not None:
         results: list[Result] = []
         flushed = time.perf_counter()
@@ -133,6 +134,8 @@ def _serve(
             slot.start(unit[0][0])
             started = time.perf_counter()
             outcomes = _score(reward, unit)
+            if os.getpid() != pid:
+                os._exit(0)  # a child that the reward forked and let return: its parent has the result
             now = time.perf_counter()
             slot.stop()
             seconds = (now - started) / len(unit)
@@ -157,6 +160,10 @@ def samples_of(unit: Sequence[Row]) -> list[Sample | Outcome]:
             found.append(row if isinstance(row, Sample) else Sample.from_row(row))
         except InputError as error:
             found.append(failure(error.kind, str(error)))
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever the row's objects raise when they are made anew
+            found.append(failure(InputError.kind, f"the row cannot be read in a worker: {text_of(error)}"))
     return found
 
 
@@ -180,7 +187,14 @@ async def ascore_samples(
     good = [sample for sample in samples if isinstance(sample, Sample)]
     call = reward.aevaluate_batch(good) if len(good) != 1 else _single(reward, good[0])
     task = asyncio.ensure_future(call)
-    done, _ = await asyncio.wait({task}, timeout=timeout)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=timeout)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if task.cancelled():
+        cancelled = failure(ExecutionError.kind, f"{reward.name} cancelled itself: CancelledError")
+        return [cancelled if isinstance(sample, Sample) else sample for sample in samples]
     if not done:
         task.cancel()
         # A coroutine may refuse to be cancelled; it is left behind then, and the rest goes on.
@@ -226,6 +240,7 @@ class _AsyncWorker:
 
     def __init__(self, connection: socket.socket, frames: Frames, slot: Slot, reward: RewardFunction) -> None:
         self._connection, self._frames, self._slot, self._reward = connection, frames, slot, reward
+        self._pid = os.getpid()
         self._results: list[Result] = []
         self._wake = asyncio.Event()
 
@@ -252,8 +267,18 @@ class _AsyncWorker:
 
     async def _run(self, unit: Unit, timeout: float) -> None:
         started = time.perf_counter()
-        samples = samples_of(unit)
-        outcomes = await self._traced(samples, unit[0][0], timeout)
+        try:
+            outcomes = await self._traced(samples_of(unit), unit[0][0], timeout)
+        except (
+            asyncio.CancelledError,
+            GeneratorExit,
+        ) as error:  # a reward may also find all tasks of the loop
+            message = f"the call was ended from within: {type(error).__name__}"
+            outcomes = [failure(ExecutionError.kind, message)] * len(unit)
+        except Exception:  # a worker that cannot answer for a sample must not seem to be in good health
+            os._exit(1)
+        if os.getpid() != self._pid:
+            os._exit(0)
         seconds = (time.perf_counter() - started) / len(unit)
         self._results.extend((row[0], o, seconds) for row, o in zip(unit, outcomes, strict=True))
         self._wake.set()

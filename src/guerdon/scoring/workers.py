@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -24,15 +25,17 @@ from typing import Any, TypeVar
 
 import cloudpickle
 
-from guerdon.errors import BindingError
+from guerdon.errors import BindingError, CrashError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.modules import loaded_files
-from guerdon.scoring.wire import Frames, Slot, frame
+from guerdon.scoring.wire import BrokenFrameError, Frames, Slot, frame
 
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[4]); "
     "from guerdon.scoring.worker import main; main(*map(int, sys.argv[1:4]))"
 )
+_DEATH_SECONDS = 1.0
+"""How long a worker that has closed its socket may take to end."""
 T = TypeVar("T")
 
 
@@ -57,7 +60,7 @@ class Load:
                 reward=reward.name,
             ) from error
         surroundings = json.dumps(
-            [max_memory, sorted(loaded_files()), sys.path, os.getcwd(), sorted(os.environ.items())]
+            [max_memory, sorted(loaded_files()), sys.path, _working_directory(), sorted(os.environ.items())]
         )
         digest = hashlib.sha256(body + surroundings.encode("utf-8", "surrogateescape"))
         return cls(body, max_memory, digest.hexdigest() + reward.version)
@@ -71,14 +74,16 @@ class Worker:
         self.ready = False
         self.baseline = 0
         """Bytes of memory it had once the reward was loaded."""
-        ours, theirs = socket.socketpair()
-        slot_file = Slot.file()
-        try:
-            self._process = _spawner.call(lambda: _start(theirs.fileno(), slot_file.fileno()))
-            self._slot = Slot(slot_file.fileno())
-        finally:
-            theirs.close()
-            slot_file.close()
+        with contextlib.ExitStack() as unless_started:
+            try:
+                ours, theirs = socket.socketpair()
+                unless_started.enter_context(ours)
+                with theirs, Slot.file() as slot_file:
+                    self._process = _spawner.call(lambda: _start(theirs.fileno(), slot_file.fileno()))
+                    self._slot = Slot(slot_file.fileno())
+            except OSError as error:
+                raise CrashError(f"cannot start a worker process: {error.strerror or error}") from error
+            unless_started.pop_all()
         ours.setblocking(False)
         self._socket = ours
         self._frames = Frames()
@@ -158,7 +163,11 @@ class Worker:
 
     def cause_of_death(self) -> str:
         """How the process ended, in words."""
-        code = self._process.wait()
+        try:
+            code = self._process.wait(_DEATH_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return "closed its connection without ending"
         if code >= 0:
             return f"exited with status {code}"
         name = signal.Signals(-code).name if -code in signal.valid_signals() else f"signal {-code}"
@@ -166,24 +175,40 @@ class Worker:
 
 
 def _start(fd: int, slot_fd: int) -> subprocess.Popen[bytes]:
-    path = [entry or os.getcwd() for entry in sys.path]
+    path = [entry or _working_directory() for entry in sys.path]
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
-    return subprocess.Popen(
-        [sys.executable, "-c", _BOOT, str(fd), str(slot_fd), str(os.getpid()), json.dumps(path)],
-        stdin=subprocess.DEVNULL,
-        stdout=_stderr(),  # what a reward prints must not mix with the results on standard output
-        pass_fds=(fd, slot_fd),
-        start_new_session=True,
-        env=environment,
-    )
+    with contextlib.ExitStack() as stack:
+        # A process without standard streams has other files under the numbers 0 to 2, where a child has its
+        # standard streams.
+        passed = []
+        for given in (fd, slot_fd):
+            passed.append(fcntl.fcntl(given, fcntl.F_DUPFD_CLOEXEC, 3))
+            stack.callback(os.close, passed[-1])
+        output = _stderr()
+        return subprocess.Popen(
+            [sys.executable, "-c", _BOOT, *map(str, passed), str(os.getpid()), json.dumps(path)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,  # what a reward prints must not mix with the results on standard output
+            stderr=output,
+            pass_fds=passed,
+            start_new_session=True,
+            env=environment,
+        )
 
 
 def _stderr() -> int:
+    with contextlib.suppress(OSError):
+        if sys.__stderr__ is not None:  # else 2 is the number of some other file
+            os.fstat(2)
+            return 2
+    return subprocess.DEVNULL
+
+
+def _working_directory() -> str:
     try:
-        os.fstat(2)
-    except OSError:
-        return subprocess.DEVNULL
-    return 2
+        return os.getcwd()
+    except FileNotFoundError:  # it was removed
+        return os.sep
 
 
 class _Spawner:
@@ -240,8 +265,9 @@ class _Parked:
             mine = [w for w in self._workers if w.key == key]
             for worker in mine:
                 self._workers.remove(worker)
-                if worker.is_alive() and worker.receive() == []:
-                    return worker
+                with contextlib.suppress(BrokenFrameError):
+                    if worker.is_alive() and worker.receive() == []:
+                        return worker
                 worker.close()
         return None
 
