@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.loop import gather
 from guerdon.reward.scorer import Explicit, Scorer
+from guerdon.reward.version import Watch
 from guerdon.types import EvaluateResult, MetricResult, Sample, finite
 
 T = TypeVar("T")
@@ -134,8 +135,8 @@ class Composite(Scorer):
         factor = (kept + lost) / kept
         return [(replace(c, weight=(c.weight or 0.0) * factor), r) for c, r in scored]
 
-    def picture(self) -> Any:
-        parts = [[c.name, c.reward.version, c.weight] for c in self.components]
+    def picture(self, watch: Watch) -> Any:
+        parts = [[c.name, watch.note_reward(c.reward), c.weight] for c in self.components]
         return [self.op, parts, self.on_failure, self.settings()]
 
     def settings(self) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ import functools
 import importlib
 import os
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType, MethodType, TracebackType
@@ -25,9 +26,20 @@ from guerdon.reward.outbound import as_function
 from guerdon.reward.returns import is_result_error
 from guerdon.reward.scorer import NOTHING, Explicit, FunctionScorer, Scorer
 from guerdon.reward.targets import name_of
-from guerdon.reward.version import digest
+from guerdon.reward.version import Watch, digest
 from guerdon.types import EvaluateResult, Provenance, Sample, reason_of
 
+
+class _Pictured(threading.local):
+    """The rewards whose versions are being told in this thread, one inside the other."""
+
+    def __init__(self) -> None:
+        self.open: set[int] = set()
+        self.looped = False
+        """Whether one of them was met again."""
+
+
+_pictured = _Pictured()
 _ERROR_LENGTH = 2000
 DEFAULT_CONCURRENCY = 64
 
@@ -111,6 +123,7 @@ class RewardFunction:
         behind = name_of(target) if target is not None else str(getattr(scorer, "op", "reward"))
         self.name: str = options.name or behind
         self._version: str | None = None
+        self._watch = Watch()
         self._provenance: Provenance | None = None
         if target is not None:
             functools.update_wrapper(self, target, updated=())
@@ -128,18 +141,38 @@ class RewardFunction:
 
     @property
     def version(self) -> str:
-        """A short hash over source, parameters and components; the same in every process."""
-        if self._version is None:
+        """A short hash over source, parameters and components; the same in every process.
+
+        It is told anew where a notebook's cell or a reload gave another meaning to a global name that the
+        function refers to.
+        """
+        if id(self) in _pictured.open:  # a reward that calls itself
+            _pictured.looped = True
+            return "itself"
+        outermost = not _pictured.open
+        _pictured.open.add(id(self))
+        try:
+            if self._version is not None and self._watch.holds():
+                return self._version
             schema = self.options.metadata_schema
             fields = schema.model_json_schema() if schema is not None else None
-            self._version = digest([self._scorer.picture(), fields])
-        return self._version
+            watch = Watch()
+            version = digest([self._scorer.picture(watch), fields])
+            # Seen from within a circle, a reward looks different than from outside.
+            if outermost or not _pictured.looped:
+                self._version, self._watch, self._provenance = version, watch, None
+            return version
+        finally:
+            _pictured.open.discard(id(self))
+            if outermost:
+                _pictured.looped = False
 
     @property
     def provenance(self) -> Provenance:
         """Name, version and parameters, as every result of this reward carries them."""
+        version = self.version  # before the rest: it forgets a provenance that holds no longer
         if self._provenance is None:
-            self._provenance = Provenance(self.name, self.version, self.parameters)
+            self._provenance = Provenance(self.name, version, self.parameters)
         return self._provenance
 
     @property
@@ -245,8 +278,9 @@ class RewardFunction:
         return self._stamped(results)
 
     def _stamped(self, results: list[EvaluateResult]) -> list[EvaluateResult]:
+        provenance = self.provenance
         for result in results:
-            result.__dict__["provenance"] = self.provenance
+            result.__dict__["provenance"] = provenance
         return results
 
     def _failure(self, error: BaseException) -> EvaluateResult:
@@ -291,6 +325,7 @@ class RewardFunction:
         if self.is_batch and is_batch_call(explicit):
             return self._call_batch(explicit)
         sample, explicit = sample_of(explicit)
+        self.provenance  # noqa: B018  a notebook may have given anew what the function refers to
         if self.is_async:
             return self._acall(sample, explicit)
         if self.timeout is not None and _isolated is not None:
@@ -429,12 +464,13 @@ class RewardFunction:
         if module and module != "__main__" and _lookup(module, qualname) is self:
             return _lookup_or_raise, (module, qualname)
         self.provenance  # noqa: B018  computed before it travels
-        return _restored, ({k: v for k, v in self.__dict__.items() if k != "__wrapped__"},)
+        state = {k: v for k, v in self.__dict__.items() if k not in ("__wrapped__", "_watch")}
+        return _restored, (state,)
 
 
 def _restored(state: dict[str, Any]) -> RewardFunction:
     reward = RewardFunction.__new__(RewardFunction)
-    reward.__dict__.update(state)
+    reward.__dict__.update(state, _watch=Watch())
     return reward
 
 
