@@ -471,3 +471,28 @@ def test_a_neighbour_that_is_imported_inside_the_function_counts(tmp_path: Path,
 
     assert version("a", 1) == version("b", 1) != version("c", 2)
     assert "imported" not in version("d", 1)
+
+
+def test_a_script_s_reward_goes_to_the_processes_of_a_pool(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("""
+import multiprocessing
+import pickle
+import sys
+import cloudpickle
+from guerdon import reward_function
+
+@reward_function
+def size(response):
+    return len(response)
+
+if __name__ == "__main__":
+    for method in ("fork", "spawn"):
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            print(pool.apply(0.5 * size, ("abcd",)).score)
+    assert pickle.loads(pickle.dumps(size)) is pickle.loads(pickle._dumps(size)) is size
+    assert cloudpickle.loads(cloudpickle.dumps(size)) is not size
+""")
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("2.0\n2.0\n", "")

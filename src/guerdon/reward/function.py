@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from types import FunctionType, MethodType, TracebackType
+from types import FrameType, FunctionType, MethodType, TracebackType
 from typing import Any, overload
 
 from pydantic import BaseModel, ValidationError
@@ -93,7 +93,18 @@ class RewardFunction:
             raise BindingError("give either func or func_path")
         if func_path is not None or isinstance(func, str | os.PathLike):
             func = find_target(func_path if func_path is not None else func)
-        options = options or RewardOptions()
+        self._build(func, fixed_arguments, options or RewardOptions(), name)
+
+    @classmethod
+    def of_target(cls, target: Any, parameters: Mapping[str, Any], name: str | None = None) -> RewardFunction:
+        """A reward of a function, a class or a reward with parameters of any name, also ``name`` or ``mode``."""
+        self = cls.__new__(cls)
+        self._build(target, parameters, RewardOptions(), name)
+        return self
+
+    def _build(
+        self, func: Any, fixed_arguments: Mapping[str, Any], options: RewardOptions, name: str | None
+    ) -> None:
         if isinstance(func, RewardFunction):
             options = options if options != RewardOptions() else func.options
             func, fixed_arguments = func._refixed(fixed_arguments)
@@ -460,12 +471,22 @@ class RewardFunction:
     def __reduce__(self) -> tuple[Any, ...]:
         # By reference where the name leads back here: what the function's module holds (a loaded model, a
         # lock) need not pickle then. By value otherwise, with the version, since source may not travel.
+        # A script's own names are references for pickle, whose other processes know the script (those of
+        # multiprocessing), but not for cloudpickle, whose processes need not.
         module, qualname = getattr(self, "__module__", None), getattr(self, "__qualname__", "")
-        if module and module != "__main__" and _lookup(module, qualname) is self:
+        here = module != "__main__" or not _asked_by_cloudpickle(sys._getframe(1))
+        if module and here and _lookup(module, qualname) is self:
             return _lookup_or_raise, (module, qualname)
         self.provenance  # noqa: B018  computed before it travels
         state = {k: v for k, v in self.__dict__.items() if k not in ("__wrapped__", "_watch")}
         return _restored, (state,)
+
+
+def _asked_by_cloudpickle(frame: FrameType | None) -> bool:
+    """Whether the pickler at work is cloudpickle's, or that of a copy of it, such as Ray's."""
+    while frame is not None and frame.f_globals.get("__name__") in ("copyreg", "pickle"):
+        frame = frame.f_back
+    return frame is not None and "cloudpickle" in str(frame.f_globals.get("__name__"))
 
 
 def _restored(state: dict[str, Any]) -> RewardFunction:
