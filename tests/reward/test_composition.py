@@ -449,7 +449,7 @@ def test_arithmetic_with_what_is_no_number(build: Callable[[], Any]) -> None:
 @pytest.mark.parametrize(
     ("step", "says"),
     [
-        (None, "nothing supplies"),
+        (None, "give the row a column step"),
         ("5", "the training step must be a number, not '5'"),
         (-1, "must be 0 or more, not -1"),
         (math.nan, "must be finite"),
@@ -567,3 +567,19 @@ def test_weights_in_another_order_are_told_the_right_one(make: Any, says: str) -
     parts = (RewardFunction(lambda response: 1.0, name=name) for name in "ab")
     with pytest.raises(BindingError, match=says):
         make(*parts)
+
+
+@pytest.mark.parametrize(
+    ("make", "score", "reason"),
+    [
+        (lambda a, b: 0.5 * a + b, 1.0, "without what does not apply: silent"),
+        (lambda a, b: product(a, b), 1.0, "without what does not apply: silent"),
+        (lambda a, b: minimum(a, b), 1.0, "from full; without what does not apply: silent"),
+        (lambda a, b: gate(b, a), None, "silent does not apply"),
+    ],
+)
+def test_a_component_that_does_not_apply_is_said(make: Any, score: float | None, reason: str) -> None:
+    silent = RewardFunction(lambda response: None, name="silent")
+    full = RewardFunction(lambda response: 1.0, name="full")
+    result = make(silent, full)(response="a")
+    assert (result.score, result.reason) == (score, reason)

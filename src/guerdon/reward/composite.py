@@ -117,6 +117,10 @@ class Composite(Scorer):
         scored = self._reweighted(scored, failed)
         result = self.combine(scored, sample)
         result.metrics.update(_metrics(scored))
+        silent = [c.name for c, r in verdicts if r.score is None and not r.failed]
+        if silent and result.score is not None:  # it has no metric that would show it
+            note = f"without what does not apply: {', '.join(silent)}"
+            result.reason = f"{result.reason}; {note}" if result.reason else note
         if failed:
             words = "; ".join(f"{c.name}: {r.error}" for c, r in failed)
             weights = ", weights renormalised" if scored[0][0].weight is not None else ""
@@ -365,7 +369,9 @@ class Curriculum(Composite):
     def _stage(self, sample: Sample, explicit: Explicit) -> Component:
         given = explicit.get("step", sample.metadata.get("step"))
         if given is None:
-            raise InputError("a curriculum needs the training step, and nothing supplies a column step")
+            raise InputError(
+                "a curriculum needs the training step: give the row a column step, or call it with step="
+            )
         try:
             step = finite(given, "the training step")
         except ValueError as error:
