@@ -7,10 +7,10 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from types import FrameType, FunctionType, MethodType, TracebackType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, cast, overload
 
 from pydantic import BaseModel, ValidationError
 
@@ -56,7 +56,17 @@ def set_isolation(run: Isolated) -> None:
     _isolated = run
 
 
-class RewardFunction:
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # the default makes a bare RewardFunction one of anything
+
+    Verdict = TypeVar("Verdict", default=Any, covariant=True)
+else:
+    from typing import TypeVar
+
+    Verdict = TypeVar("Verdict")
+
+
+class RewardFunction(Generic[Verdict]):
     """A reward, whatever is behind it: a function in any calling convention, a class, a composition.
 
     Called like the function, it gives an EvaluateResult; an exception inside becomes a result whose
@@ -318,13 +328,16 @@ class RewardFunction:
 
     # Calling it like the function.
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Verdict:
         """Call the reward as the function is called, by position or by name.
 
         Gives an EvaluateResult; an awaitable of one where the reward is async; a list where it scores
         batches and is called with lists. With a ``timeout`` the call runs in a worker process that is
         killed when it overruns. Raises BindingError and InputError for arguments that do not fit.
         """
+        return cast("Verdict", self._called(args, kwargs))
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         explicit = by_name(
             self.name,
             self._scorer.signature(),
@@ -522,10 +535,27 @@ def composition(scorer: Composite, name: str | None = None) -> RewardFunction:
     return RewardFunction.of_scorer(scorer, RewardOptions(name=name))
 
 
+Later = Coroutine[Any, Any, EvaluateResult]
+_Pointwise = EvaluateResult | float | tuple[float, Mapping[str, Any]] | Mapping[str, Any] | None
+
+
+class Decorator(Protocol):
+    """``reward_function`` with its options, told apart by what the function gives."""
+
+    @overload
+    def __call__(self, func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Later]: ...
+    @overload
+    def __call__(self, func: Callable[..., _Pointwise], /) -> RewardFunction[EvaluateResult]: ...
+    @overload
+    def __call__(self, func: Callable[..., Any], /) -> RewardFunction: ...
+
+
 @overload
-def reward_function(func: Callable[..., Awaitable[Any]] | Callable[..., Any], /) -> RewardFunction: ...
-
-
+def reward_function(func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Later]: ...
+@overload
+def reward_function(func: Callable[..., _Pointwise], /) -> RewardFunction[EvaluateResult]: ...
+@overload
+def reward_function(func: Callable[..., Any], /) -> RewardFunction: ...
 @overload
 def reward_function(
     func: None = None,
@@ -539,7 +569,7 @@ def reward_function(
     timeout: float | None = None,
     concurrency: int | None = None,
     on_error: OnError = "result",
-) -> Callable[[Callable[..., Any]], RewardFunction]: ...
+) -> Decorator: ...
 
 
 def reward_function(func: Any = None, /, **options: Any) -> Any:
