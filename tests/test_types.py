@@ -418,3 +418,28 @@ def test_a_sample_survives_its_row(sample: Sample) -> None:
     assert Sample.from_row(sample.to_row()) == sample
     assert Sample.from_row(json.loads(json.dumps(sample.to_row()))) == sample
     assert pickle.loads(pickle.dumps(sample)) == sample
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (Message(role="user", content="hi"), "Message(role='user', content='hi')"),
+        (MetricResult(0.5), "MetricResult(score=0.5)"),
+        (EvaluateResult(0.5), "EvaluateResult(score=0.5)"),
+        (
+            EvaluateResult(0.0, "no", {"a": 1}),
+            "EvaluateResult(score=0.0, reason='no', metrics={'a': MetricResult(score=1.0)})",
+        ),
+        (EvaluateResult(error="gone"), "EvaluateResult(error='gone', error_kind='exception')"),
+    ],
+)
+def test_a_terminal_shows_what_there_is(value: Any, shown: str) -> None:
+    assert repr(value) == shown
+
+
+def test_a_metric_may_be_a_bare_number_and_must_be_named() -> None:
+    assert EvaluateResult(1, metrics={"overlap": 0.5}).metrics["overlap"] == MetricResult(0.5)
+    with pytest.raises(ValidationError, match="metrics"):
+        EvaluateResult(1, metrics=[MetricResult(1)])  # type: ignore[arg-type]
+    with pytest.raises(ValidationError, match="finite"):
+        EvaluateResult(1, metrics={"overlap": math.nan})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 from pydantic import (
     BaseModel,
@@ -62,6 +62,9 @@ class Record(BaseModel):
         return self._mapping().items()
 
     def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+        yield from self._mapping().items()
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
         yield from self._mapping().items()
 
 
@@ -229,6 +232,12 @@ class _Result(BaseModel):
     def values(self) -> list[Any]:
         return [getattr(self, key) for key in type(self).model_fields]
 
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        # What is absent is left out: most of it is, in most results.
+        for key, value in self.items():
+            if value is not None and value != {}:
+                yield key, value
+
 
 class MetricResult(_Result):
     """One component of a verdict.
@@ -326,7 +335,9 @@ class EvaluateResult(_Result):
     ) -> None:
         # reward-kit's rewards set this to whether the score is a full one, which the score says itself.
         more.pop("is_score_valid", None)
-        given: dict[str, Any] = {} if metrics is None else dict(metrics)
+        given: Any = {} if metrics is None else metrics
+        if isinstance(given, Mapping):
+            given = {n: MetricResult(v) if isinstance(v, int | float) else v for n, v in given.items()}
         super().__init__(**{"score": score, "reason": reason, "metrics": given, **more})
 
     @field_validator("score", mode="before")
@@ -442,6 +453,18 @@ class Sample:
     """Every other column of the row."""
     id: str | int | None = None
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            messages: Sequence[Message | Mapping[str, Any]],
+            original_messages: Sequence[Message | Mapping[str, Any]] | None = None,
+            ground_truth: Any = None,
+            answer: Any = None,
+            metadata: dict[str, Any] = ...,
+            id: str | int | None = None,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         self.messages = as_messages(self.messages)
         if self.original_messages is None:
@@ -491,7 +514,7 @@ class Sample:
             raise InputError(f'"id" must be a string or a whole number, not {type(identity).__name__}')
         return cls(
             messages=row["messages"],
-            original_messages=row.get("original_messages"),  # type: ignore[arg-type]
+            original_messages=row.get("original_messages"),
             ground_truth=row.get("ground_truth"),
             answer=row.get("answer"),
             metadata=metadata,

@@ -449,7 +449,7 @@ def test_arithmetic_with_what_is_no_number(build: Callable[[], Any]) -> None:
 @pytest.mark.parametrize(
     ("step", "says"),
     [
-        (None, "nothing supplies"),
+        (None, "give the row a column step"),
         ("5", "the training step must be a number, not '5'"),
         (-1, "must be 0 or more, not -1"),
         (math.nan, "must be finite"),
@@ -546,3 +546,40 @@ def test_deadlines_add_up() -> None:
     assert (timed(2, True) + timed(3, True)).timeout == 3.0
     assert (timed(2, True) + timed(3)).timeout == 5.0
     assert clip(timed(2)).timeout == 2.0
+
+
+def test_a_composition_is_called_with_a_text_as_its_parts_are() -> None:
+    whole = 0.5 * RewardFunction(lambda response: float(len(response)))
+    assert whole("abcd").score == whole(response="abcd").score == 2.0
+    with pytest.raises(BindingError, match="1 positional"):
+        whole("abcd", "efg")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda a, b: weighted([a, b], [0.3, 0.7]), r"weights=\[…\]"),
+        (lambda a, b: weighted((a, 0.3), (b, 0.7)), r"weights=\[…\]"),
+        (lambda a, b: weighted({"clarity": a, "length": b}), "from reward to weight"),
+    ],
+)
+def test_weights_in_another_order_are_told_the_right_one(make: Any, says: str) -> None:
+    parts = (RewardFunction(lambda response: 1.0, name=name) for name in "ab")
+    with pytest.raises(BindingError, match=says):
+        make(*parts)
+
+
+@pytest.mark.parametrize(
+    ("make", "score", "reason"),
+    [
+        (lambda a, b: 0.5 * a + b, 1.0, "without what does not apply: silent"),
+        (lambda a, b: product(a, b), 1.0, "without what does not apply: silent"),
+        (lambda a, b: minimum(a, b), 1.0, "from full; without what does not apply: silent"),
+        (lambda a, b: gate(b, a), None, "silent does not apply"),
+    ],
+)
+def test_a_component_that_does_not_apply_is_said(make: Any, score: float | None, reason: str) -> None:
+    silent = RewardFunction(lambda response: None, name="silent")
+    full = RewardFunction(lambda response: 1.0, name="full")
+    result = make(silent, full)(response="a")
+    assert (result.score, result.reason) == (score, reason)

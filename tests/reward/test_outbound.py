@@ -219,3 +219,11 @@ def test_options_that_do_not_fit(convention: Any, on_failure: Any, says: str) ->
     with pytest.raises(BindingError) as caught:
         graded.as_function(convention, on_failure)
     assert str(caught.value).startswith(says)
+
+
+@pytest.mark.parametrize("convention", ["TRL", "Tunix"])
+def test_a_convention_is_known_in_any_case(convention: str) -> None:
+    def fails(response: str) -> float:
+        raise ValueError
+
+    assert RewardFunction(fails).as_function(convention)(completions=["a"]) == [None]

@@ -190,7 +190,7 @@ def test_paths_that_lead_nowhere(folder: Path, path: str, says: str) -> None:
         ("1 / 0\n", "raised ZeroDivisionError"),
         ("x = 1\n", "there is no 'evaluate' in .*; it has: nothing to call"),
         ("def evalute(response):\n    return 1\n", "did you mean evalute"),
-        ("evaluate = 5\n", "a int is no reward"),
+        ("evaluate = 5\n", "this int is no reward"),
         ("def evaluate(response):\n    yield 1\n", "is a generator function"),
         (b"\xff\xfe\x00", "main.*: "),
         (b"x = 1\0", "null bytes"),
@@ -320,3 +320,18 @@ def test_entry_points_of_another_package(tmp_path: Path) -> None:
     assert len(lines) == 9
     for line, start in zip(lines[3:], expected, strict=True):
         assert line.startswith(start)
+
+
+@pytest.mark.parametrize("name", ["name", "mode", "options", "endpoint", "model_id", "func", "func_path"])
+def test_a_parameter_may_have_any_name(name: str) -> None:
+    names: dict[str, Any] = {}
+    exec(f"def f(response, {name}): return {name}", names)
+    reward = get_reward_function(names["f"], **{name: 3})
+    assert (reward("x").score, reward.name, reward.parameters) == (3.0, "f", {name: 3})
+    with pytest.raises(BindingError, match=f"length has no parameter {name!r}"):
+        get_reward_function("length", **{name: 3})
+
+
+def test_names_that_are_listed_end_in_a_full_stop() -> None:
+    with pytest.raises(ResolutionError, match=r"registered are: .*, math.*\. A path is written"):
+        get_reward_function("zzzzz")

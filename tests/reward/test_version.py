@@ -383,3 +383,116 @@ def test_a_schema_of_metadata_counts() -> None:
 
     versions = {reward_function(metadata_schema=schema)(count).version for schema in (Shape, Other)}
     assert len({*versions, RewardFunction(count).version}) == 3
+
+
+def _notebook(first: str, *cells: str) -> dict[str, Any]:
+    """The names of a notebook whose cells ran one after the other, and the versions after each."""
+    names: dict[str, Any] = {"__name__": "notebook"}
+    versions = []
+    for cell in (first, *cells):
+        exec(cell, names)
+        versions.append(names["reward"].version)
+    return {**names, "versions": versions}
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "LIMIT = 4",
+        "WORDS.append('x')",
+        "def helper(text): return len(text) + 1",
+        "part = RewardFunction(lambda response: 3)",
+        "def under(): return 2",
+    ],
+)
+def test_a_cell_that_is_run_again_changes_the_version(cell: str) -> None:
+    first = """
+from guerdon import RewardFunction
+LIMIT, WORDS = 3, []
+def under(): return 1
+def helper(text): return len(text)
+part = RewardFunction(lambda response: under())
+def f(response): return helper(response) + LIMIT + len(WORDS) + part(response=response).score
+reward = RewardFunction(f)
+whole = 0.5 * reward
+whole.version
+"""
+    names = _notebook(first, "other = 1", cell)
+    before, unrelated, after = names["versions"]
+    assert before == unrelated != after
+    assert names["reward"](response="a").version == after
+    assert names["whole"](response="a").provenance == names["whole"].provenance
+    assert names["whole"].parameters["components"]["f"]["version"] == after
+
+
+def test_a_reward_that_calls_itself_has_one_version_at_any_depth() -> None:
+    source = """
+from guerdon import RewardFunction
+def odd(response): return 0.0 if not response else even(response=response[1:]).score
+def even(response): return 1.0 if not response else odd(response=response[1:]).score
+odd, even = RewardFunction(odd), RewardFunction(even)
+"""
+
+    def deep(reward: RewardFunction, depth: int) -> str:
+        return reward.version if not depth else deep(reward, depth - 1)
+
+    first: dict[str, Any] = {"__name__": "notebook"}
+    second: dict[str, Any] = {"__name__": "notebook"}
+    exec(source, first)
+    exec(source, second)
+    assert first["odd"](response="abc").score == 1.0
+    assert first["odd"].version == deep(second["odd"], 300)
+    assert first["even"].version == deep(second["even"], 10) != first["odd"].version
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "from helper_here import grade; return grade()",
+        "import helper_here; return helper_here.grade()",
+        "from folder_here import inner; return inner.grade()",
+        "import folder_here.inner; return folder_here.inner.grade()",
+        "from folder_here.inner import grade; return grade()",
+    ],
+)
+def test_a_neighbour_that_is_imported_inside_the_function_counts(tmp_path: Path, body: str) -> None:
+    def version(folder: str, grade: int) -> str:
+        place = tmp_path / folder
+        (place / "folder_here").mkdir(parents=True)
+        (place / "folder_here" / "__init__.py").write_text("print('imported')\n")
+        for file in ("helper_here.py", "folder_here/inner.py"):
+            (place / file).write_text(f"def grade(): return {grade}\n")
+        (place / "main_here.py").write_text(f"def f(response):\n    {body}\n")
+        code = "from guerdon import *; print(get_reward_function('main_here.py::f').version)"
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=place, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    assert version("a", 1) == version("b", 1) != version("c", 2)
+    assert "imported" not in version("d", 1)
+
+
+def test_a_script_s_reward_goes_to_the_processes_of_a_pool(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("""
+import multiprocessing
+import pickle
+import sys
+import cloudpickle
+from guerdon import reward_function
+
+@reward_function
+def size(response):
+    return len(response)
+
+if __name__ == "__main__":
+    for method in ("fork", "spawn"):
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            print(pool.apply(0.5 * size, ("abcd",)).score)
+    assert pickle.loads(pickle.dumps(size)) is pickle.loads(pickle._dumps(size)) is size
+    assert cloudpickle.loads(cloudpickle.dumps(size)) is not size
+""")
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("2.0\n2.0\n", "")

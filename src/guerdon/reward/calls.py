@@ -24,7 +24,9 @@ def by_name(
     Raises BindingError for too many, for one given twice, and for a name that neither the function nor a
     sample knows, unless ``any_name`` says that others have a meaning (columns of a metadata schema).
     """
-    names: Sequence[str] = ("messages", "original_messages")
+    # A composition has no signature: it is called with messages or, as most of its parts are, with a text.
+    is_text = bool(args) and isinstance(args[0], str)
+    names: Sequence[str] = ("response",) if is_text else ("messages", "original_messages")
     if signature is not None:
         names = [parameter for parameter in signature.names if parameter not in fixed]
     if len(args) > len(names):
@@ -72,7 +74,7 @@ def sample_of(explicit: dict[str, Any]) -> tuple[Sample, dict[str, Any]]:
     columns = {k: v for k, v in explicit.items() if k not in STANDARD_NAMES or k == "step"}
     sample = Sample(
         messages=messages,
-        original_messages=explicit.get("original_messages"),  # type: ignore[arg-type]
+        original_messages=explicit.get("original_messages"),
         ground_truth=explicit.get("ground_truth"),
         answer=explicit.get("answer"),
         metadata={**(given if isinstance(given, Mapping) else {}), **columns},

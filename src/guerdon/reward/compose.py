@@ -52,6 +52,12 @@ def weighted(
         if weights is not None:
             raise BindingError("give the weights in the mapping or as weights=, not both")
         rewards, weights = tuple(rewards[0]), list(rewards[0].values())
+        if any(isinstance(weight, RewardFunction) or callable(weight) for weight in weights):
+            raise BindingError(
+                "the mapping goes from reward to weight; a reward's name is given by .named(…)"
+            )
+    if any(isinstance(reward, tuple | list) and len(rewards) > 1 for reward in rewards):
+        raise BindingError("give the rewards one after the other, and weights=[…]; or {reward: weight}")
     flat = _flat(rewards)
     factors = [1.0] * len(flat) if weights is None else [_weight(w) for w in weights]
     if len(factors) != len(flat):

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.loop import gather
 from guerdon.reward.scorer import Explicit, Scorer
+from guerdon.reward.version import Watch
 from guerdon.types import EvaluateResult, MetricResult, Sample, finite
 
 T = TypeVar("T")
@@ -116,6 +117,10 @@ class Composite(Scorer):
         scored = self._reweighted(scored, failed)
         result = self.combine(scored, sample)
         result.metrics.update(_metrics(scored))
+        silent = [c.name for c, r in verdicts if r.score is None and not r.failed]
+        if silent and result.score is not None:  # it has no metric that would show it
+            note = f"without what does not apply: {', '.join(silent)}"
+            result.reason = f"{result.reason}; {note}" if result.reason else note
         if failed:
             words = "; ".join(f"{c.name}: {r.error}" for c, r in failed)
             weights = ", weights renormalised" if scored[0][0].weight is not None else ""
@@ -134,8 +139,8 @@ class Composite(Scorer):
         factor = (kept + lost) / kept
         return [(replace(c, weight=(c.weight or 0.0) * factor), r) for c, r in scored]
 
-    def picture(self) -> Any:
-        parts = [[c.name, c.reward.version, c.weight] for c in self.components]
+    def picture(self, watch: Watch) -> Any:
+        parts = [[c.name, watch.note_reward(c.reward), c.weight] for c in self.components]
         return [self.op, parts, self.on_failure, self.settings()]
 
     def settings(self) -> Mapping[str, Any]:
@@ -364,7 +369,9 @@ class Curriculum(Composite):
     def _stage(self, sample: Sample, explicit: Explicit) -> Component:
         given = explicit.get("step", sample.metadata.get("step"))
         if given is None:
-            raise InputError("a curriculum needs the training step, and nothing supplies a column step")
+            raise InputError(
+                "a curriculum needs the training step: give the row a column step, or call it with step="
+            )
         try:
             step = finite(given, "the training step")
         except ValueError as error:

@@ -6,10 +6,11 @@ import functools
 import importlib
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from types import FunctionType, MethodType, TracebackType
-from typing import Any, overload
+from types import FrameType, FunctionType, MethodType, TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Protocol, cast, overload
 
 from pydantic import BaseModel, ValidationError
 
@@ -25,9 +26,20 @@ from guerdon.reward.outbound import as_function
 from guerdon.reward.returns import is_result_error
 from guerdon.reward.scorer import NOTHING, Explicit, FunctionScorer, Scorer
 from guerdon.reward.targets import name_of
-from guerdon.reward.version import digest
+from guerdon.reward.version import Watch, digest
 from guerdon.types import EvaluateResult, Provenance, Sample, reason_of
 
+
+class _Pictured(threading.local):
+    """The rewards whose versions are being told in this thread, one inside the other."""
+
+    def __init__(self) -> None:
+        self.open: set[int] = set()
+        self.looped = False
+        """Whether one of them was met again."""
+
+
+_pictured = _Pictured()
 _ERROR_LENGTH = 2000
 DEFAULT_CONCURRENCY = 64
 
@@ -44,7 +56,17 @@ def set_isolation(run: Isolated) -> None:
     _isolated = run
 
 
-class RewardFunction:
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # the default makes a bare RewardFunction one of anything
+
+    Verdict = TypeVar("Verdict", default=Any, covariant=True)
+else:
+    from typing import TypeVar
+
+    Verdict = TypeVar("Verdict")
+
+
+class RewardFunction(Generic[Verdict]):
     """A reward, whatever is behind it: a function in any calling convention, a class, a composition.
 
     Called like the function, it gives an EvaluateResult; an exception inside becomes a result whose
@@ -81,7 +103,18 @@ class RewardFunction:
             raise BindingError("give either func or func_path")
         if func_path is not None or isinstance(func, str | os.PathLike):
             func = find_target(func_path if func_path is not None else func)
-        options = options or RewardOptions()
+        self._build(func, fixed_arguments, options or RewardOptions(), name)
+
+    @classmethod
+    def of_target(cls, target: Any, parameters: Mapping[str, Any], name: str | None = None) -> RewardFunction:
+        """A reward of a function, a class or a reward with parameters of any name, also ``name`` or ``mode``."""
+        self = cls.__new__(cls)
+        self._build(target, parameters, RewardOptions(), name)
+        return self
+
+    def _build(
+        self, func: Any, fixed_arguments: Mapping[str, Any], options: RewardOptions, name: str | None
+    ) -> None:
         if isinstance(func, RewardFunction):
             options = options if options != RewardOptions() else func.options
             func, fixed_arguments = func._refixed(fixed_arguments)
@@ -111,6 +144,7 @@ class RewardFunction:
         behind = name_of(target) if target is not None else str(getattr(scorer, "op", "reward"))
         self.name: str = options.name or behind
         self._version: str | None = None
+        self._watch = Watch()
         self._provenance: Provenance | None = None
         if target is not None:
             functools.update_wrapper(self, target, updated=())
@@ -128,18 +162,38 @@ class RewardFunction:
 
     @property
     def version(self) -> str:
-        """A short hash over source, parameters and components; the same in every process."""
-        if self._version is None:
+        """A short hash over source, parameters and components; the same in every process.
+
+        It is told anew where a notebook's cell or a reload gave another meaning to a global name that the
+        function refers to.
+        """
+        if id(self) in _pictured.open:  # a reward that calls itself
+            _pictured.looped = True
+            return "itself"
+        outermost = not _pictured.open
+        _pictured.open.add(id(self))
+        try:
+            if self._version is not None and self._watch.holds():
+                return self._version
             schema = self.options.metadata_schema
             fields = schema.model_json_schema() if schema is not None else None
-            self._version = digest([self._scorer.picture(), fields])
-        return self._version
+            watch = Watch()
+            version = digest([self._scorer.picture(watch), fields])
+            # Seen from within a circle, a reward looks different than from outside.
+            if outermost or not _pictured.looped:
+                self._version, self._watch, self._provenance = version, watch, None
+            return version
+        finally:
+            _pictured.open.discard(id(self))
+            if outermost:
+                _pictured.looped = False
 
     @property
     def provenance(self) -> Provenance:
         """Name, version and parameters, as every result of this reward carries them."""
+        version = self.version  # before the rest: it forgets a provenance that holds no longer
         if self._provenance is None:
-            self._provenance = Provenance(self.name, self.version, self.parameters)
+            self._provenance = Provenance(self.name, version, self.parameters)
         return self._provenance
 
     @property
@@ -245,8 +299,9 @@ class RewardFunction:
         return self._stamped(results)
 
     def _stamped(self, results: list[EvaluateResult]) -> list[EvaluateResult]:
+        provenance = self.provenance
         for result in results:
-            result.__dict__["provenance"] = self.provenance
+            result.__dict__["provenance"] = provenance
         return results
 
     def _failure(self, error: BaseException) -> EvaluateResult:
@@ -273,13 +328,16 @@ class RewardFunction:
 
     # Calling it like the function.
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Verdict:
         """Call the reward as the function is called, by position or by name.
 
         Gives an EvaluateResult; an awaitable of one where the reward is async; a list where it scores
         batches and is called with lists. With a ``timeout`` the call runs in a worker process that is
         killed when it overruns. Raises BindingError and InputError for arguments that do not fit.
         """
+        return cast("Verdict", self._called(args, kwargs))
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         explicit = by_name(
             self.name,
             self._scorer.signature(),
@@ -291,6 +349,7 @@ class RewardFunction:
         if self.is_batch and is_batch_call(explicit):
             return self._call_batch(explicit)
         sample, explicit = sample_of(explicit)
+        self.provenance  # noqa: B018  a notebook may have given anew what the function refers to
         if self.is_async:
             return self._acall(sample, explicit)
         if self.timeout is not None and _isolated is not None:
@@ -425,16 +484,27 @@ class RewardFunction:
     def __reduce__(self) -> tuple[Any, ...]:
         # By reference where the name leads back here: what the function's module holds (a loaded model, a
         # lock) need not pickle then. By value otherwise, with the version, since source may not travel.
+        # A script's own names are references for pickle, whose other processes know the script (those of
+        # multiprocessing), but not for cloudpickle, whose processes need not.
         module, qualname = getattr(self, "__module__", None), getattr(self, "__qualname__", "")
-        if module and module != "__main__" and _lookup(module, qualname) is self:
+        here = module != "__main__" or not _asked_by_cloudpickle(sys._getframe(1))
+        if module and here and _lookup(module, qualname) is self:
             return _lookup_or_raise, (module, qualname)
         self.provenance  # noqa: B018  computed before it travels
-        return _restored, ({k: v for k, v in self.__dict__.items() if k != "__wrapped__"},)
+        state = {k: v for k, v in self.__dict__.items() if k not in ("__wrapped__", "_watch")}
+        return _restored, (state,)
+
+
+def _asked_by_cloudpickle(frame: FrameType | None) -> bool:
+    """Whether the pickler at work is cloudpickle's, or that of a copy of it, such as Ray's."""
+    while frame is not None and frame.f_globals.get("__name__") in ("copyreg", "pickle"):
+        frame = frame.f_back
+    return frame is not None and "cloudpickle" in str(frame.f_globals.get("__name__"))
 
 
 def _restored(state: dict[str, Any]) -> RewardFunction:
     reward = RewardFunction.__new__(RewardFunction)
-    reward.__dict__.update(state)
+    reward.__dict__.update(state, _watch=Watch())
     return reward
 
 
@@ -465,10 +535,27 @@ def composition(scorer: Composite, name: str | None = None) -> RewardFunction:
     return RewardFunction.of_scorer(scorer, RewardOptions(name=name))
 
 
+Later = Coroutine[Any, Any, EvaluateResult]
+_Pointwise = EvaluateResult | float | tuple[float, Mapping[str, Any]] | Mapping[str, Any] | None
+
+
+class Decorator(Protocol):
+    """``reward_function`` with its options, told apart by what the function gives."""
+
+    @overload
+    def __call__(self, func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Later]: ...
+    @overload
+    def __call__(self, func: Callable[..., _Pointwise], /) -> RewardFunction[EvaluateResult]: ...
+    @overload
+    def __call__(self, func: Callable[..., Any], /) -> RewardFunction: ...
+
+
 @overload
-def reward_function(func: Callable[..., Awaitable[Any]] | Callable[..., Any], /) -> RewardFunction: ...
-
-
+def reward_function(func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Later]: ...
+@overload
+def reward_function(func: Callable[..., _Pointwise], /) -> RewardFunction[EvaluateResult]: ...
+@overload
+def reward_function(func: Callable[..., Any], /) -> RewardFunction: ...
 @overload
 def reward_function(
     func: None = None,
@@ -482,7 +569,7 @@ def reward_function(
     timeout: float | None = None,
     concurrency: int | None = None,
     on_error: OnError = "result",
-) -> Callable[[Callable[..., Any]], RewardFunction]: ...
+) -> Decorator: ...
 
 
 def reward_function(func: Any = None, /, **options: Any) -> Any:

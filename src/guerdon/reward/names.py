@@ -73,5 +73,7 @@ def _entry_points() -> dict[str, EntryPoint]:
 def _nothing_by_name(name: str) -> str:
     names = registered_names()
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"registered are: {', '.join(names) or 'none'}"
+    hint = (
+        f"did you mean {' or '.join(close)}?" if close else f"registered are: {', '.join(names) or 'none'}."
+    )
     return f"there is no reward {name!r}; {hint} A path is written file.py::name, pkg.mod:name or folder"

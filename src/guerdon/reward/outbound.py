@@ -14,10 +14,11 @@ OnFailure = str | float | None
 
 def as_function(reward: Rated, convention: str, on_failure: OnFailure = None) -> Callable[..., Any]:
     """``reward`` as a real function with the reward's name; see RewardFunction.as_function."""
-    make = _MAKERS.get(str(convention).replace("_", "-"))
+    known = str(convention).lower().replace("_", "-")
+    make = _MAKERS.get(known)
     if make is None:
         raise BindingError(f"unknown convention {convention!r}; there are {', '.join(sorted(_MAKERS))}")
-    default: OnFailure = "skip" if convention in ("trl", "tunix") else "raise"
+    default: OnFailure = "skip" if known in ("trl", "tunix") else "raise"
     policy = default if on_failure is None else on_failure
     if policy not in ("raise", "skip"):
         try:

@@ -50,4 +50,4 @@ def resolve(spec: Any, **parameters: Any) -> RewardFunction:
         name = spec.options.name if isinstance(spec, RewardFunction) else None
     if isinstance(spec, RewardFunction) and not parameters:
         return spec if name in (None, spec.name) else spec.named(name)
-    return RewardFunction(spec, name=name, **parameters)
+    return RewardFunction.of_target(spec, parameters, name)

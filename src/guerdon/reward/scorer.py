@@ -24,7 +24,7 @@ from guerdon.reward.conventions import (
 from guerdon.reward.loop import run_coroutine
 from guerdon.reward.returns import to_result, to_results
 from guerdon.reward.targets import callable_behind, constructor_names, is_async_callable, name_of
-from guerdon.reward.version import fingerprint
+from guerdon.reward.version import Watch, fingerprint
 from guerdon.types import EvaluateResult, Sample, reason_of
 
 Explicit = Mapping[str, Any]
@@ -54,8 +54,11 @@ class Scorer(ABC):
         """The verdict on one sample; only called where ``is_async``."""
 
     @abstractmethod
-    def picture(self) -> Any:
-        """A JSON-able picture of everything that decides the verdicts, for the version."""
+    def picture(self, watch: Watch) -> Any:
+        """A JSON-able picture of everything that decides the verdicts, for the version.
+
+        ``watch`` takes down what it was drawn from, so that a change of that is noticed.
+        """
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -202,10 +205,10 @@ class FunctionScorer(Scorer):
             given_again["metadata"] = checked.metadata
         return checked, given_again
 
-    def picture(self) -> Any:
+    def picture(self, watch: Watch) -> Any:
         home = self.target if isinstance(self.target, type) else None
-        picture = fingerprint(self.target if home is None else self._function, home)
-        return ["function", picture, fingerprint(self._parameters, home), self.is_batch]
+        picture = fingerprint(self.target if home is None else self._function, home, watch)
+        return ["function", picture, fingerprint(self._parameters, home, watch), self.is_batch]
 
     def missing(self, samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
         if self._schema is not None:  # the schema has its own say, and its defaults count

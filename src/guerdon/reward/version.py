@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import dis
 import enum
 import functools
 import hashlib
+import importlib.util
 import inspect
 import json
 import linecache
@@ -21,6 +23,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Iterator, Mapping, Sequence, Set
+from importlib.machinery import PathFinder
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -34,6 +37,7 @@ _CONSTANTS = (*_SIMPLE, tuple, list, dict, set, frozenset, re.Pattern)
 # The machinery around a reward does not decide its verdicts; only the catalogue's own modules do.
 _OWN_PACKAGE = "guerdon"
 _OWN_REWARDS = "guerdon.rewards"
+_WATCHED_SIZE = 1000
 
 
 def digest(value: Any) -> str:
@@ -46,13 +50,50 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
 
 
-def fingerprint(value: Any, home: Any = None) -> Any:
+class Watch:
+    """What the globals were that a picture was drawn from.
+
+    A cell of a notebook that is run again, or a module that is reloaded, gives a name another meaning; the
+    function that refers to it stays the same object, and its version must not.
+    """
+
+    def __init__(self) -> None:
+        self._globals: list[tuple[Mapping[str, Any], str, Any, Any]] = []
+        self._rewards: list[tuple[Any, str]] = []
+
+    def note(self, names: Mapping[str, Any], name: str, target: Any) -> None:
+        """Remember what a global name stands for, and what a small container holds."""
+        held = target.copy() if type(target) in (list, dict, set) and len(target) <= _WATCHED_SIZE else None
+        self._globals.append((names, name, target, held))
+
+    def note_reward(self, reward: Any) -> str:
+        """Remember the version of a reward that this one is made of, and give it."""
+        version: str = reward.version
+        self._rewards.append((reward, version))
+        return version
+
+    def holds(self) -> bool:
+        """Whether everything still is what it was."""
+        for names, name, target, held in self._globals:
+            if names.get(name) is not target or (held is not None and not _same(target, held)):
+                return False
+        return all(reward.version == version for reward, version in self._rewards)
+
+
+def _same(left: Any, right: Any) -> bool:
+    try:
+        return bool(left == right)
+    except Exception:  # comparing runs the code of what the container holds
+        return False
+
+
+def fingerprint(value: Any, home: Any = None, watch: Watch | None = None) -> Any:
     """A JSON-able picture of a value that is the same in every process.
 
     ``home`` is the function or class whose package and folder count as the reward's own; by default the
-    first function or class that is met.
+    first function or class that is met. ``watch`` takes down what the picture was drawn from.
     """
-    walk = _Walk()
+    walk = _Walk(watch)
     if home is not None:
         walk.settle(home)
     return walk.value(value)
@@ -61,7 +102,8 @@ def fingerprint(value: Any, home: Any = None) -> Any:
 class _Walk:
     """One walk over everything that a value refers to; each function and class is pictured once."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Watch | None = None) -> None:
+        self.watch = watch or Watch()
         self.seen: set[int] = set()
         self.open: set[int] = set()
         self.home: str | None = None
@@ -117,7 +159,7 @@ class _Walk:
 
     def _code_object(self, value: Any, depth: int) -> Any:
         if _is_reward(value):
-            return ["reward", value.version]
+            return ["reward", self.watch.note_reward(value)]
         if isinstance(value, functools.partial):
             return ["partial", self.value([value.func, value.args, value.keywords], depth + 1)]
         if isinstance(value, types.MethodType):
@@ -214,13 +256,29 @@ class _Walk:
             if isinstance(target, types.ModuleType):
                 found.update(self._module_members(code, target, depth))
             elif self._counts(target):
+                self.watch.note(names, name, target)
                 found[name] = self.value(target, depth + 1)
+        return {**found, **self._imports(code, names)}
+
+    def _imports(self, code: types.CodeType, names: dict[str, Any]) -> dict[str, Any]:
+        """The files of the reward's own that the code imports when it runs, by their text.
+
+        They are not imported here: that would run them.
+        """
+        found: dict[str, Any] = {}
+        for module in sorted(set(_imported_modules(code, names))):
+            origin = _origin(module)
+            if origin is not None and module != self.home and self._is_near(module, str(origin)):
+                text = origin.read_text(encoding="utf-8", errors="replace")
+                found[f"import {module.rpartition('.')[2]}"] = _plain(text.splitlines())
         return found
 
     def _module_members(self, code: types.CodeType, module: types.ModuleType, depth: int) -> dict[str, Any]:
         if not self._is_near(module.__name__, getattr(module, "__file__", None)):
             return {}
         members = {n: vars(module)[n] for n in _global_names(code) if n in vars(module)}
+        for name, member in members.items():
+            self.watch.note(vars(module), name, member)
         return {
             f"{module.__name__.rpartition('.')[2]}.{name}": self.value(member, depth + 1)
             for name, member in sorted(members.items())
@@ -297,6 +355,42 @@ def _global_names(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _global_names(constant)
+
+
+def _imported_modules(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[str]:
+    """The modules that the code imports when it runs, by their full names."""
+    level: int = 0
+    listed: Any = None
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
+            level, listed = (listed if isinstance(listed, int) else 0), step.argval
+        elif step.opname == "IMPORT_NAME":
+            module = step.argval
+            if level:
+                parents = str(names.get("__package__") or "").split(".")
+                module = ".".join([*parents[: len(parents) - level + 1], *filter(None, [module])])
+            yield module
+            yield from (f"{module}.{name}" for name in listed or () if isinstance(listed, tuple))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _imported_modules(constant, names)
+
+
+def _origin(module: str) -> Path | None:
+    """The source file of a module, without importing it; None where there is none."""
+    package, *rest = module.split(".")
+    try:
+        found = importlib.util.find_spec(package)
+    except (ImportError, AttributeError, ValueError):
+        return None
+    # Step by step, since asking for the whole name would import the package.
+    for part in rest:
+        if found is None or found.submodule_search_locations is None:
+            return None
+        package = f"{package}.{part}"
+        found = PathFinder.find_spec(package, list(found.submodule_search_locations))
+    origin = None if found is None else found.origin
+    return Path(origin) if origin and origin.endswith(".py") and Path(origin).is_file() else None
 
 
 def source_of(function: types.FunctionType) -> str:
