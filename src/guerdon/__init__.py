@@ -1,7 +1,7 @@
 """Guerdon: the reward layer for training language models by reinforcement.
 
-Write a reward once, as a plain Python function; preview it, score with it, compose it. What is needed to
-write and call rewards is imported at once; the rest (scoring many, data, servers) when it is first used.
+Write a reward once, as a plain Python function; preview it, score with it, compose it. Every name is imported
+when it is first used, so that `import guerdon` costs next to nothing where little of it is needed.
 """
 
 from __future__ import annotations
@@ -10,34 +10,27 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from guerdon._version import __version__
-from guerdon.errors import RewardError
-from guerdon.reward.compose import (
-    clip,
-    curriculum,
-    gate,
-    maximum,
-    minimum,
-    normalize,
-    product,
-    shaped,
-    weighted,
-)
-from guerdon.reward.function import RewardFunction, reward_function, set_isolation
-from guerdon.reward.registry import get_reward_function, register_reward_function
-from guerdon.types import (
-    EvaluateResult,
-    Message,
-    MetricResult,
-    MetricRewardOutput,
-    RewardOutput,
-    Sample,
-    StepOutput,
-)
+from guerdon.reward import seams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from guerdon.data import open_dataset
+    from guerdon.errors import RewardError
+    from guerdon.reward.compose import (
+        clip,
+        curriculum,
+        gate,
+        maximum,
+        minimum,
+        normalize,
+        product,
+        shaped,
+        weighted,
+    )
+    from guerdon.reward.decorator import reward_function
+    from guerdon.reward.function import RewardFunction
+    from guerdon.reward.registry import get_reward_function, register_reward_function
     from guerdon.scoring.results import Scores
     from guerdon.scoring.run import ascore, astream, score, stream
     from guerdon.serve.protocols.adaptive import (
@@ -51,29 +44,39 @@ if TYPE_CHECKING:
         ValidatedRequest,
     )
     from guerdon.serve.server import RewardServer
+    from guerdon.types import (
+        EvaluateResult,
+        Message,
+        MetricResult,
+        MetricRewardOutput,
+        RewardOutput,
+        Sample,
+        StepOutput,
+    )
 
-_LAZY = {
-    "open_dataset": "guerdon.data",
-    "Scores": "guerdon.scoring.results",
-    "ascore": "guerdon.scoring.run",
-    "astream": "guerdon.scoring.run",
-    "score": "guerdon.scoring.run",
-    "stream": "guerdon.scoring.run",
-    "RewardServer": "guerdon.serve.server",
-    **dict.fromkeys(
-        (
-            "BatchedRequest",
-            "BatchedResponse",
-            "EmptyMetadata",
-            "Request",
-            "Response",
-            "ServerInfo",
-            "Turn",
-            "ValidatedRequest",
-        ),
-        "guerdon.serve.protocols.adaptive",
+_HOMES = {
+    "guerdon.data": ("open_dataset",),
+    "guerdon.errors": ("RewardError",),
+    "guerdon.reward.compose": (
+        *("clip", "curriculum", "gate", "maximum", "minimum"),
+        *("normalize", "product", "shaped", "weighted"),
+    ),
+    "guerdon.reward.decorator": ("reward_function",),
+    "guerdon.reward.function": ("RewardFunction",),
+    "guerdon.reward.registry": ("get_reward_function", "register_reward_function"),
+    "guerdon.scoring.results": ("Scores",),
+    "guerdon.scoring.run": ("ascore", "astream", "score", "stream"),
+    "guerdon.serve.protocols.adaptive": (
+        *("BatchedRequest", "BatchedResponse", "EmptyMetadata", "Request"),
+        *("Response", "ServerInfo", "Turn", "ValidatedRequest"),
+    ),
+    "guerdon.serve.server": ("RewardServer",),
+    "guerdon.types": (
+        *("EvaluateResult", "Message", "MetricResult", "MetricRewardOutput"),
+        *("RewardOutput", "Sample", "StepOutput"),
     ),
 }
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BatchedRequest",
@@ -117,9 +120,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in _HOME_OF:
         raise AttributeError(f"module 'guerdon' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_LAZY[name]), name)
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value
 
@@ -136,4 +139,4 @@ def _isolated(
     return evaluate_isolated(reward, sample, explicit, timeout)
 
 
-set_isolation(_isolated)
+seams.isolation = _isolated

@@ -1,31 +1,31 @@
-"""RewardFunction, the one noun for a reward, and the decorator that makes one of a function."""
+"""RewardFunction, the one noun for a reward."""
 
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import FrameType, FunctionType, MethodType, TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, cast, overload
+from types import FunctionType, MethodType, TracebackType
+from typing import TYPE_CHECKING, Any, Generic, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from guerdon.errors import BindingError, ExecutionError, InvalidResultError, ResolutionError
+from guerdon.errors import BindingError, ExecutionError, InvalidResultError
+from guerdon.reward import seams
 from guerdon.reward.arithmetic import scaled, times, total
 from guerdon.reward.calls import by_name, coerced_batch, is_batch_call, sample_of
 from guerdon.reward.composite import Component, Composite
 from guerdon.reward.loop import cancelled_itself, gather, run_coroutine
-from guerdon.reward.modules import is_file_module
 from guerdon.reward.names import find_target
-from guerdon.reward.options import Mode, OnError, RewardOptions, is_number, requirement_lines
+from guerdon.reward.options import RewardOptions, is_number
 from guerdon.reward.outbound import as_function
 from guerdon.reward.returns import is_result_error
 from guerdon.reward.scorer import NOTHING, Explicit, FunctionScorer, Scorer
 from guerdon.reward.targets import name_of
+from guerdon.reward.travel import asked_by_cloudpickle, look_up, look_up_or_raise
 from guerdon.reward.version import Watch, digest
 from guerdon.types import EvaluateResult, Provenance, Sample, reason_of
 
@@ -42,18 +42,6 @@ class _Pictured(threading.local):
 _pictured = _Pictured()
 _ERROR_LENGTH = 2000
 DEFAULT_CONCURRENCY = 64
-
-Isolated = Callable[["RewardFunction", Sample, Mapping[str, Any], float], EvaluateResult]
-_isolated: Isolated | None = None
-
-
-def set_isolation(run: Isolated) -> None:
-    """Say how a direct call of a reward that has a ``timeout`` is run so that the deadline holds.
-
-    The package sets this to the scoring layer's worker processes, which lie above this layer.
-    """
-    global _isolated
-    _isolated = run
 
 
 if TYPE_CHECKING:
@@ -352,18 +340,18 @@ class RewardFunction(Generic[Verdict]):
         self.provenance  # noqa: B018  a notebook may have given anew what the function refers to
         if self.is_async:
             return self._acall(sample, explicit)
-        if self.timeout is not None and _isolated is not None:
-            result = _isolated(self, sample, explicit, self.timeout)
+        if self.timeout is not None and seams.isolation is not None:
+            result = seams.isolation(self, sample, explicit, self.timeout)
             result.__dict__["provenance"] = self.provenance
         else:
             result = self.evaluate(sample, explicit)
         return self._delivered(result)
 
     async def _acall(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        if self.timeout is not None and _isolated is not None:
+        if self.timeout is not None and seams.isolation is not None:
             import asyncio
 
-            result = await asyncio.to_thread(_isolated, self, sample, explicit, self.timeout)
+            result = await asyncio.to_thread(seams.isolation, self, sample, explicit, self.timeout)
             result.__dict__["provenance"] = self.provenance
             return self._delivered(result)
         return self._delivered(await self.aevaluate(sample, explicit))
@@ -487,41 +475,18 @@ class RewardFunction(Generic[Verdict]):
         # A script's own names are references for pickle, whose other processes know the script (those of
         # multiprocessing), but not for cloudpickle, whose processes need not.
         module, qualname = getattr(self, "__module__", None), getattr(self, "__qualname__", "")
-        here = module != "__main__" or not _asked_by_cloudpickle(sys._getframe(1))
-        if module and here and _lookup(module, qualname) is self:
-            return _lookup_or_raise, (module, qualname)
+        here = module != "__main__" or not asked_by_cloudpickle(sys._getframe(1))
+        if module and here and look_up(module, qualname) is self:
+            return look_up_or_raise, (module, qualname)
         self.provenance  # noqa: B018  computed before it travels
         state = {k: v for k, v in self.__dict__.items() if k not in ("__wrapped__", "_watch")}
         return _restored, (state,)
-
-
-def _asked_by_cloudpickle(frame: FrameType | None) -> bool:
-    """Whether the pickler at work is cloudpickle's, or that of a copy of it, such as Ray's."""
-    while frame is not None and frame.f_globals.get("__name__") in ("copyreg", "pickle"):
-        frame = frame.f_back
-    return frame is not None and "cloudpickle" in str(frame.f_globals.get("__name__"))
 
 
 def _restored(state: dict[str, Any]) -> RewardFunction:
     reward = RewardFunction.__new__(RewardFunction)
     reward.__dict__.update(state, _watch=Watch())
     return reward
-
-
-def _lookup(module: str, qualname: str) -> Any:
-    found: Any = sys.modules.get(module)
-    for part in qualname.split("."):
-        found = getattr(found, part, None)
-    return found
-
-
-def _lookup_or_raise(module: str, qualname: str) -> Any:
-    importlib.import_module(module)
-    found = _lookup(module, qualname)
-    if found is None:
-        name = "the file" if is_file_module(module) else module
-        raise ResolutionError(f"{name} has no {qualname}")
-    return found
 
 
 def _unknown_mode(mode: str) -> str:
@@ -533,71 +498,3 @@ def _unknown_mode(mode: str) -> str:
 def composition(scorer: Composite, name: str | None = None) -> RewardFunction:
     """A reward around a composite scorer."""
     return RewardFunction.of_scorer(scorer, RewardOptions(name=name))
-
-
-Later = Coroutine[Any, Any, EvaluateResult]
-_Pointwise = EvaluateResult | float | tuple[float, Mapping[str, Any]] | Mapping[str, Any] | None
-
-
-class Decorator(Protocol):
-    """``reward_function`` with its options, told apart by what the function gives."""
-
-    @overload
-    def __call__(self, func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Later]: ...
-    @overload
-    def __call__(self, func: Callable[..., _Pointwise], /) -> RewardFunction[EvaluateResult]: ...
-    @overload
-    def __call__(self, func: Callable[..., Any], /) -> RewardFunction: ...
-
-
-@overload
-def reward_function(func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Later]: ...
-@overload
-def reward_function(func: Callable[..., _Pointwise], /) -> RewardFunction[EvaluateResult]: ...
-@overload
-def reward_function(func: Callable[..., Any], /) -> RewardFunction: ...
-@overload
-def reward_function(
-    func: None = None,
-    /,
-    *,
-    name: str | None = None,
-    id: str | None = None,
-    mode: Mode | None = None,
-    metadata_schema: type[BaseModel] | None = None,
-    requirements: Sequence[str] | str = (),
-    timeout: float | None = None,
-    concurrency: int | None = None,
-    on_error: OnError = "result",
-) -> Decorator: ...
-
-
-def reward_function(func: Any = None, /, **options: Any) -> Any:
-    """Make a RewardFunction of a function, bare or with options (see RewardOptions).
-
-    >>> @reward_function
-    ... def brief(response: str) -> float:
-    ...     return 1.0 if len(response) < 100 else 0.0
-    >>> brief("Yes.").score
-    1.0
-    >>> @reward_function(name="says_please", timeout=2)
-    ... async def polite(messages) -> bool:
-    ...     return "please" in messages[-1].content
-    >>> polite.name, polite.is_async
-    ('says_please', True)
-
-    Raises BindingError for an option that does not exist or does not fit, and for a function whose
-    parameters cannot be told.
-    """
-    known = RewardOptions.__dataclass_fields__
-    if unknown := sorted(set(options) - set(known)):
-        raise BindingError(
-            f"reward_function has no option {', '.join(unknown)}; there are {', '.join(known)}"
-        )
-    options["requirements"] = requirement_lines(options.get("requirements") or ())
-    made = RewardOptions(**options)
-    if func is None:
-        return lambda function: RewardFunction(function, options=made)
-    if not callable(func):
-        raise BindingError(f"reward_function decorates functions, not a {type(func).__name__}")
-    return RewardFunction(func, options=made)

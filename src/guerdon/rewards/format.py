@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.reward.function import reward_function
+from guerdon.reward.decorator import reward_function
 from guerdon.rewards._parameters import response_text, shown, text_list, yes_or_no
 from guerdon.types import EvaluateResult, MetricResult
 

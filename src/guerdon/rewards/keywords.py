@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from guerdon.errors import InputError
-from guerdon.reward.function import reward_function
+from guerdon.reward.decorator import reward_function
 from guerdon.rewards._parameters import non_negative, response_text, text_list, yes_or_no
 from guerdon.types import EvaluateResult, MetricResult
 

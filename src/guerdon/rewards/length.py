@@ -7,7 +7,7 @@ import unicodedata
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.reward.function import reward_function
+from guerdon.reward.decorator import reward_function
 from guerdon.rewards._parameters import non_negative, one_of, response_text
 from guerdon.types import EvaluateResult, MetricResult
 

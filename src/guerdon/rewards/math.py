@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from guerdon.errors import InputError, MissingExtraError
-from guerdon.reward.function import reward_function
+from guerdon.reward.decorator import reward_function
 from guerdon.rewards._answers import PLACES, Answer, clean, final_answer, readable
 from guerdon.rewards._numbers import Number, normal, number
 from guerdon.rewards._parameters import response_text, shown, text_list
