@@ -6,6 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -583,3 +584,23 @@ def test_a_component_that_does_not_apply_is_said(make: Any, score: float | None,
     full = RewardFunction(lambda response: 1.0, name="full")
     result = make(silent, full)(response="a")
     assert (result.score, result.reason) == (score, reason)
+
+
+def test_a_plain_function_stands_beside_a_reward() -> None:
+    half = RewardFunction(lambda response: 0.5, name="half")
+
+    def one(response: str) -> float:
+        return 1.0
+
+    for reward, score in (
+        (half + one, 1.5),
+        (one + half, 1.5),
+        (half - one, -0.5),
+        (one - half, 0.5),
+        (half * one, 0.5),
+        (Fraction(1, 4) * half, 0.125),
+    ):
+        assert reward(response="").score == score
+    assert (half + one)(response="").metrics["one"].score == 1.0
+    with pytest.raises(TypeError):
+        half + "one"

@@ -12,7 +12,7 @@ import pytest
 
 import guerdon
 from guerdon import EvaluateResult, RewardFunction, Sample, get_reward_function, reward_function
-from guerdon.errors import DeadlineError, ExecutionError, RewardError
+from guerdon.errors import BindingError, DeadlineError, ExecutionError, RewardError
 from guerdon.types import Provenance
 
 SAMPLE = Sample(messages=[{"role": "user", "content": "?"}, {"role": "assistant", "content": "ab"}])
@@ -303,3 +303,8 @@ def test_the_public_names_of_the_older_packages() -> None:
     for name in ("reward_function", "RewardFunction", "EvaluateResult", "MetricResult", "RewardOutput"):
         assert hasattr(guerdon, name)
     assert get_reward_function(length) is length
+
+
+def test_an_option_in_the_wrong_place_is_pointed_to_the_right_one() -> None:
+    with pytest.raises(BindingError, match=r"'timeout'; as an option .* reward_function\(timeout=…\)"):
+        RewardFunction(lambda response: 1.0, timeout=5)

@@ -108,6 +108,10 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     assert guerdon.score(mixed, ["a"]).scores == [1.0]
 
 
+def test_statistics_print_in_a_line() -> None:
+    assert str(SCORES.statistics()) == ("4 samples, 1 failed, 1 not applicable, mean 2 ± 1, from 1 to 3")
+
+
 def test_stream_takes_no_output(tmp_path: Any) -> None:
     with pytest.raises(InputError, match="stream keeps nothing"):
         next(guerdon.stream(mixed, ["a"], output=tmp_path / "x.jsonl"))

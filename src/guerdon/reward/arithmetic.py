@@ -11,7 +11,7 @@ from guerdon.reward.composite import Product, Rated, Weighted, named_components
 def total(left: Rated, right: Rated | float, sign: float = 1.0) -> Weighted:
     """``left + sign * right``."""
     terms, bias = _terms(left, 1.0)
-    if isinstance(right, int | float):
+    if isinstance(right, float):
         return Weighted(named_components(terms), bias=bias + sign * right)
     more, constant = _terms(right, sign)
     return Weighted(named_components([*terms, *more]), bias=bias + constant)
@@ -19,9 +19,10 @@ def total(left: Rated, right: Rated | float, sign: float = 1.0) -> Weighted:
 
 def scaled(reward: Rated, factor: float) -> Weighted:
     """``factor * reward``. Raises BindingError for a factor that is not finite."""
+    factor = float(factor)
     if not math.isfinite(factor):
         raise BindingError(f"a weight must be finite, not {factor}")
-    terms, bias = _terms(reward, float(factor))
+    terms, bias = _terms(reward, factor)
     return Weighted(named_components(terms), bias=bias)
 
 

@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from guerdon.errors import BindingError
 from guerdon.reward.annotations import Form, hints_of, message_form, wants_chat
+from guerdon.reward.options import RewardOptions
 from guerdon.types import Message, Sample
 
 
@@ -435,4 +436,6 @@ def no_such_parameter(signature: Signature, name: str, others: Sequence[str] = (
     names = [*others, *signature.names]
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else f"; it takes {', '.join(names) or 'none'}"
+    if name in RewardOptions.__dataclass_fields__:
+        hint = f"; as an option it is given to the decorator: reward_function({name}=…)"
     return f"{signature.name} has no parameter {name!r}{hint}"

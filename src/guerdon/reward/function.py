@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType, MethodType, TracebackType
-from typing import TYPE_CHECKING, Any, Generic, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
 
 from pydantic import ValidationError
 
@@ -47,6 +47,7 @@ DEFAULT_CONCURRENCY = 64
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the default makes a bare RewardFunction one of anything
 
+    Operand: TypeAlias = "RewardFunction | float | Callable[..., Any]"
     Verdict = TypeVar("Verdict", default=Any, covariant=True)
 else:
     from typing import TypeVar
@@ -337,6 +338,7 @@ class RewardFunction(Generic[Verdict]):
         if self.is_batch and is_batch_call(explicit):
             return self._call_batch(explicit)
         sample, explicit = sample_of(explicit)
+        self._scorer.check(sample, explicit)
         self.provenance  # noqa: B018  a notebook may have given anew what the function refers to
         if self.is_async:
             return self._acall(sample, explicit)
@@ -409,31 +411,31 @@ class RewardFunction(Generic[Verdict]):
             return scorer
         return None
 
-    def __add__(self, other: RewardFunction | float) -> RewardFunction:
-        if not isinstance(other, RewardFunction) and not is_number(other):
-            return NotImplemented
-        return composition(total(self, other))
+    def __add__(self, other: Operand) -> RewardFunction:
+        operand = _operand(other)
+        return NotImplemented if operand is None else composition(total(self, operand))
 
     __radd__ = __add__
 
-    def __sub__(self, other: RewardFunction | float) -> RewardFunction:
-        if not isinstance(other, RewardFunction) and not is_number(other):
-            return NotImplemented
-        return composition(total(self, other, sign=-1.0))
+    def __sub__(self, other: Operand) -> RewardFunction:
+        operand = _operand(other)
+        return NotImplemented if operand is None else composition(total(self, operand, sign=-1.0))
 
-    def __rsub__(self, other: float) -> RewardFunction:
+    def __rsub__(self, other: Operand) -> RewardFunction:
         return -self + other
 
     def __neg__(self) -> RewardFunction:
         return composition(scaled(self, -1.0))
 
-    def __mul__(self, other: RewardFunction | float) -> RewardFunction:
-        if isinstance(other, RewardFunction):
-            return composition(times(self, other))
-        return composition(scaled(self, other)) if is_number(other) else NotImplemented
+    def __mul__(self, other: Operand) -> RewardFunction:
+        operand = _operand(other)
+        if operand is None:
+            return NotImplemented
+        return composition(
+            times(self, operand) if isinstance(operand, RewardFunction) else scaled(self, operand)
+        )
 
-    def __rmul__(self, other: float) -> RewardFunction:
-        return composition(scaled(self, other)) if is_number(other) else NotImplemented
+    __rmul__ = __mul__
 
     def __truediv__(self, other: float) -> RewardFunction:
         if not is_number(other):
@@ -487,6 +489,15 @@ def _restored(state: dict[str, Any]) -> RewardFunction:
     reward = RewardFunction.__new__(RewardFunction)
     reward.__dict__.update(state, _watch=Watch())
     return reward
+
+
+def _operand(other: Any) -> RewardFunction | float | None:
+    """What stands beside a reward in a sum or a product; a plain function becomes a reward."""
+    if isinstance(other, RewardFunction):
+        return other
+    if is_number(other):
+        return float(other)
+    return RewardFunction(other) if callable(other) else None
 
 
 def _unknown_mode(mode: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -65,4 +66,5 @@ def requirement_lines(given: Any) -> tuple[str, ...]:
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether a value is a real number; a fraction and numpy's numbers are, True and False are not."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)

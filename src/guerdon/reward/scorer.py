@@ -77,6 +77,10 @@ class Scorer(ABC):
         """A required parameter that none of the samples supplies, with the columns that there are."""
         return None
 
+    def check(self, sample: Sample, explicit: Explicit) -> None:
+        """Raise BindingError where a direct call lacks an argument, as Python does for the function itself."""
+        return
+
     def signature(self) -> Signature | None:
         """The signature of the function behind, where there is one."""
         return None
@@ -209,6 +213,10 @@ class FunctionScorer(Scorer):
         home = self.target if isinstance(self.target, type) else None
         picture = fingerprint(self.target if home is None else self._function, home, watch)
         return ["function", picture, fingerprint(self._parameters, home, watch), self.is_batch]
+
+    def check(self, sample: Sample, explicit: Explicit) -> None:
+        if self._plan is not None and self._schema is None:
+            self._plan.arguments(sample, explicit)
 
     def missing(self, samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
         if self._schema is not None:  # the schema has its own say, and its defaults count

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from guerdon.scoring.findings import Finding, findings
+from guerdon.scoring.findings import Finding, figure, findings
 
 __all__ = [
     "Accumulator",
@@ -149,6 +149,18 @@ class Statistics(Distribution):
     def failed(self) -> int:
         """Samples that failed, of whatever kind."""
         return sum(self.failures.values())
+
+    def __str__(self) -> str:
+        """One line: how many samples, how many without a score, mean and spread."""
+        parts = [f"{self.count:,} samples"]
+        if self.failed:
+            parts.append(f"{self.failed:,} failed")
+        if self.not_applicable:
+            parts.append(f"{self.not_applicable:,} not applicable")
+        if self.mean is not None and self.std is not None and self.min is not None and self.max is not None:
+            parts.append(f"mean {figure(self.mean)} ± {figure(self.std)}")
+            parts.append(f"from {figure(self.min)} to {figure(self.max)}")
+        return ", ".join(parts)
 
     def findings(self) -> list[Finding]:
         """What is worth saying about these numbers in words; empty where all is well."""
