@@ -141,12 +141,17 @@ def starting(repeat: int) -> None:
         guerdon.score(trivial, rows(1), workers=1)
 
     (took,) = in_turns(repeat, cold)
-    python, package = in_turns(repeat, lambda: interpreter("pass"), lambda: interpreter("import guerdon"))
-    print("\nstarting")
-    print(f"  a worker, to its first result   {took * 1000:7.1f} ms")
-    print(
-        f"  import guerdon, over a bare interpreter's {python * 1000:.1f} ms: {(package - python) * 1000:.1f} ms"
+    python, package, decorator = in_turns(
+        repeat,
+        lambda: interpreter("pass"),
+        lambda: interpreter("import guerdon"),
+        lambda: interpreter("from guerdon import reward_function"),
     )
+    print("\nstarting")
+    print(f"  a worker, to its first result          {took * 1000:6.1f} ms")
+    print(f"  a bare interpreter                     {python * 1000:6.1f} ms")
+    print(f"  import guerdon adds                    {(package - python) * 1000:6.1f} ms")
+    print(f"  with the decorator imported, it adds   {(decorator - python) * 1000:6.1f} ms")
 
 
 def interpreter(code: str) -> None:
