@@ -87,6 +87,7 @@ class App(click.Group):
                 return 1
             if error.errno not in _MACHINE_FULL:
                 raise
+            _forget_stdout()
             return _say(f"cannot write: {error.strerror}", USER_ERROR)
         return status if isinstance(status, int) else 0
 
@@ -111,7 +112,7 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _forget_stdout() -> None:
-    # Whoever read it is gone; the interpreter would complain when it flushes what is left at its end.
+    # It cannot be written any more; the interpreter would complain when it flushes what is left at its end.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import io
 import os
 import pickle
 import resource
@@ -50,6 +51,7 @@ def main(fd: int, slot_fd: int, parent: int) -> None:
     """The worker's whole life: one ``load``, then ``run`` after ``run`` until the socket closes."""
     global _inside
     _inside = True
+    _print_by_lines()
     _die_with(parent)
     for inherited in (fd, slot_fd):
         os.set_inheritable(inherited, False)
@@ -75,6 +77,13 @@ def main(fd: int, slot_fd: int, parent: int) -> None:
             _serve(connection, frames, slot, reward, pending)
     except (BrokenPipeError, ConnectionResetError):
         return  # the parent is gone, and so is the reason to live
+
+
+def _print_by_lines() -> None:
+    """Let what a reward prints go out line by line: a worker is ended without notice."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True)
 
 
 def _die_with(parent: int) -> None:
