@@ -25,9 +25,10 @@ from guerdon import (
     Sample,
     StepOutput,
 )
+from guerdon.checks import finite
 from guerdon.errors import InputError, InvalidResultError, NotApplicableError, RewardError
 from guerdon.scoring.outcome import metrics_as_dicts, metrics_from_dicts, pack, unpack
-from guerdon.types import Provenance, as_messages, finite
+from guerdon.types import Provenance, as_messages
 
 CALL = {"function": {"name": "f", "arguments": '{"x": 1}'}, "id": "call_1", "type": "function"}
 
@@ -443,3 +444,11 @@ def test_a_metric_may_be_a_bare_number_and_must_be_named() -> None:
         EvaluateResult(1, metrics=[MetricResult(1)])  # type: ignore[arg-type]
     with pytest.raises(ValidationError, match="finite"):
         EvaluateResult(1, metrics={"overlap": math.nan})
+
+
+@pytest.mark.parametrize(
+    "metrics", [{"a": float("inf")}, {"a": [1.0, float("nan")]}, {"a": {"b": float("-inf")}}]
+)
+def test_a_step_has_no_number_that_json_has_no_word_for(metrics: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="must be finite"):
+        StepOutput(step_index=0, base_reward=0.0, metrics=metrics)

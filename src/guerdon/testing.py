@@ -21,8 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from guerdon.checks import finite
 from guerdon.errors import InputError
-from guerdon.types import EvaluateResult, Sample, finite
+from guerdon.types import EvaluateResult, Sample
 
 TOLERANCE = 1e-6
 _EXCERPT = 300

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -16,7 +15,8 @@ from pydantic import (
     model_validator,
 )
 
-from guerdon.errors import InputError, NotApplicableError, RewardError, error_of_kind, kind_of
+from guerdon.checks import finite, reason_of, refuse_infinities, text_of
+from guerdon.errors import InputError, NotApplicableError, error_of_kind, kind_of
 
 # Validators are built at the first use of a model (defer_build): a fifth of what importing guerdon costs.
 
@@ -117,17 +117,6 @@ class Message(Record):
 Mapping.register(Record)
 
 
-def reason_of(error: ValidationError) -> str:
-    """A pydantic error on one line, first problem first: ``messages[1].role: Field required``."""
-    problems = []
-    for item in error.errors(include_url=False, include_context=False):
-        where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in item["loc"]).lstrip(".")
-        message = item["msg"].removeprefix("Value error, ")
-        problems.append(f"{where}: {message}" if where else message)
-    shown = "; ".join(problems[:3])
-    return shown if len(problems) <= 3 else f"{shown}; and {len(problems) - 3} more"
-
-
 def as_messages(value: Any, what: str = "messages") -> list[Message]:
     """A list of messages from a list of mappings or Message objects.
 
@@ -156,50 +145,6 @@ def as_messages(value: Any, what: str = "messages") -> list[Message]:
         except TypeError:
             raise InputError(f"{what}[{i}] has a key that is no string") from None
     return messages
-
-
-def finite(value: Any, what: str = "score") -> float:
-    """A number as a finite float: int, float, bool, Decimal, a numpy or torch scalar.
-
-    Raises ValueError that names ``what`` for NaN, infinity, text, complex numbers and all else.
-
-    >>> finite(True), finite(3)
-    (1.0, 3.0)
-    """
-    if type(value) is float:
-        number = value
-    elif isinstance(value, str | bytes | bytearray | complex) or not hasattr(value, "__float__"):
-        raise ValueError(f"{what} must be a number, not {_shown(value)}")
-    else:
-        try:
-            number = float(value)
-        except Exception as error:  # the object's own code: whatever it raises, it gives no number
-            raise ValueError(f"{what} must be a number, not {_shown(value)}: {text_of(error)}") from None
-    if not math.isfinite(number):
-        raise ValueError(f"{what} must be finite, not {number}")
-    return number
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool | int | float | str | bytes | complex):
-        text = repr(value) if not isinstance(value, int) else f"a huge {type(value).__name__}"
-        return text if len(text) <= 60 else text[:57] + "…"
-    return f"a {type(value).__name__}"
-
-
-def text_of(error: BaseException) -> str:
-    """An exception as text: its class and message, of our own family the message alone.
-
-    >>> text_of(KeyError("x")), text_of(ValueError()), text_of(InputError("row 3 is empty"))
-    ("KeyError: 'x'", 'ValueError', 'row 3 is empty')
-    """
-    try:
-        text = str(error)
-    except Exception:  # the exception's own code: its name is left to say
-        text = ""
-    if isinstance(error, RewardError):
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 class _Result(BaseModel):
@@ -285,6 +230,12 @@ class StepOutput(_Result):
     base_reward: float
     metrics: dict[str, Any] = Field(default_factory=dict)
     reason: str | None = None
+
+    @field_validator("metrics")
+    @classmethod
+    def _all_finite(cls, value: dict[str, Any]) -> dict[str, Any]:
+        refuse_infinities(value, "metrics")
+        return value
 
     @field_validator("base_reward", mode="before")
     @classmethod

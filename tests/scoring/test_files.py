@@ -96,6 +96,23 @@ def test_text_that_is_no_utf8_goes_into_parquet_too(tmp_path: Path) -> None:
     assert (row["id"], row["reason"], row["metrics.m?"]) == ("q?", "a ?", 0.5)
 
 
+@pytest.mark.parametrize("name", ["scores.jsonl", "scores.parquet"])
+def test_parameters_of_any_kind_are_written(tmp_path: Path, name: str) -> None:
+    def odd(response: str, *, limit: Any = None) -> float:
+        return 1.0
+
+    limit = {"high": float("inf"), "of": [float("nan"), 1.5], "set": {1}}
+    path = tmp_path / name
+    guerdon.score(odd, ["x"], output=path, workers=0, limit=limit)
+    if name.endswith("jsonl"):
+        (row,) = read(path)
+        assert row["parameters"]["limit"]["high"] == "inf"
+        assert row["parameters"]["limit"]["of"] == ["nan", 1.5]
+    else:
+        assert pyarrow.parquet.read_table(path).num_rows == 1
+    guerdon.score(odd, ["x"], output=tmp_path / f"again.{name}", resume=True, workers=0, limit=limit)
+
+
 def test_an_existing_file_is_kept_unless_told(tmp_path: Path) -> None:
     path = tmp_path / "scores.jsonl"
     guerdon.score(digits, rows(3), output=path, workers=0)

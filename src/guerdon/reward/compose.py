@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from guerdon.checks import finite
 from guerdon.errors import BindingError
 from guerdon.reward.composite import (
     Clip,
@@ -28,7 +29,6 @@ from guerdon.reward.composite import (
 )
 from guerdon.reward.function import RewardFunction, composition
 from guerdon.reward.registry import resolve
-from guerdon.types import finite
 
 
 def weighted(

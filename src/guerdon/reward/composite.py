@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeVar
 
+from guerdon.checks import finite
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.loop import gather
 from guerdon.reward.scorer import Explicit, Scorer
 from guerdon.reward.version import Watch
-from guerdon.types import EvaluateResult, MetricResult, Sample, finite
+from guerdon.types import EvaluateResult, MetricResult, Sample
 
 T = TypeVar("T")
 OnFailure = Literal["fail", "skip"]

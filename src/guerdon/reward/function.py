@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType, MethodType, TracebackType
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
 
 from pydantic import ValidationError
 
+from guerdon.checks import reason_of
 from guerdon.errors import BindingError, ExecutionError, InvalidResultError
 from guerdon.reward import seams
 from guerdon.reward.arithmetic import scaled, times, total
@@ -26,20 +26,9 @@ from guerdon.reward.returns import is_result_error
 from guerdon.reward.scorer import NOTHING, Explicit, FunctionScorer, Scorer
 from guerdon.reward.targets import name_of
 from guerdon.reward.travel import asked_by_cloudpickle, look_up, look_up_or_raise
-from guerdon.reward.version import Watch, digest
-from guerdon.types import EvaluateResult, Provenance, Sample, reason_of
+from guerdon.reward.version import Watch, digest, in_progress
+from guerdon.types import EvaluateResult, Provenance, Sample
 
-
-class _Pictured(threading.local):
-    """The rewards whose versions are being told in this thread, one inside the other."""
-
-    def __init__(self) -> None:
-        self.open: set[int] = set()
-        self.looped = False
-        """Whether one of them was met again."""
-
-
-_pictured = _Pictured()
 _ERROR_LENGTH = 2000
 DEFAULT_CONCURRENCY = 64
 
@@ -156,11 +145,11 @@ class RewardFunction(Generic[Verdict]):
         It is told anew where a notebook's cell or a reload gave another meaning to a global name that the
         function refers to.
         """
-        if id(self) in _pictured.open:  # a reward that calls itself
-            _pictured.looped = True
+        if id(self) in in_progress.open:  # a reward that calls itself
+            in_progress.looped = True
             return "itself"
-        outermost = not _pictured.open
-        _pictured.open.add(id(self))
+        outermost = not in_progress.open
+        in_progress.open.add(id(self))
         try:
             if self._version is not None and self._watch.holds():
                 return self._version
@@ -169,13 +158,13 @@ class RewardFunction(Generic[Verdict]):
             watch = Watch()
             version = digest([self._scorer.picture(watch), fields])
             # Seen from within a circle, a reward looks different than from outside.
-            if outermost or not _pictured.looped:
+            if outermost or not in_progress.looped:
                 self._version, self._watch, self._provenance = version, watch, None
             return version
         finally:
-            _pictured.open.discard(id(self))
+            in_progress.open.discard(id(self))
             if outermost:
-                _pictured.looped = False
+                in_progress.looped = False
 
     @property
     def provenance(self) -> Provenance:

@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from guerdon.checks import text_of
 from guerdon.errors import ResolutionError, RewardError
-from guerdon.types import text_of
 
 _PREFIX = "_guerdon_file_"
 _files: dict[str, str] = {}

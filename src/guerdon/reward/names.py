@@ -6,9 +6,9 @@ import difflib
 import os
 from typing import TYPE_CHECKING, Any
 
+from guerdon.checks import text_of
 from guerdon.errors import ResolutionError, RewardError
 from guerdon.reward.imports import import_target, is_path
-from guerdon.types import text_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from guerdon.checks import finite
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.composite import Rated
-from guerdon.types import EvaluateResult, Message, Sample, finite
+from guerdon.types import EvaluateResult, Message, Sample
 
 OnFailure = str | float | None
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from guerdon.checks import finite, reason_of
 from guerdon.errors import InvalidResultError
-from guerdon.types import EvaluateResult, MetricResult, finite, reason_of
+from guerdon.types import EvaluateResult, MetricResult
 
 _FORMS = (
     "return a number, a bool, (score, {metric: score}), a dict with a score, an EvaluateResult, "

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from guerdon.checks import reason_of
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.annotations import wants_dicts
 from guerdon.reward.conventions import (
@@ -25,7 +26,7 @@ from guerdon.reward.loop import run_coroutine
 from guerdon.reward.returns import to_result, to_results
 from guerdon.reward.targets import callable_behind, constructor_names, is_async_callable, name_of
 from guerdon.reward.version import Watch, fingerprint
-from guerdon.types import EvaluateResult, Sample, reason_of
+from guerdon.types import EvaluateResult, Sample
 
 Explicit = Mapping[str, Any]
 """Arguments that a caller gave by name; they win over what the sample offers."""

@@ -7,8 +7,9 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
+from guerdon.checks import text_of
 from guerdon.errors import BindingError, RewardError
-from guerdon.types import Message, text_of
+from guerdon.types import Message
 
 
 @runtime_checkable

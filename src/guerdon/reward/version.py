@@ -21,6 +21,7 @@ import linecache
 import re
 import sys
 import textwrap
+import threading
 import types
 from collections.abc import Iterator, Mapping, Sequence, Set
 from importlib.machinery import PathFinder
@@ -38,6 +39,18 @@ _CONSTANTS = (*_SIMPLE, tuple, list, dict, set, frozenset, re.Pattern)
 _OWN_PACKAGE = "guerdon"
 _OWN_REWARDS = "guerdon.rewards"
 _WATCHED_SIZE = 1000
+
+
+class _InProgress(threading.local):
+    """The rewards whose versions are being told in this thread, one inside the other."""
+
+    def __init__(self) -> None:
+        self.open: set[int] = set()
+        self.looped = False
+        """Whether one of them was met again."""
+
+
+in_progress = _InProgress()
 
 
 def digest(value: Any) -> str:

@@ -14,6 +14,7 @@ import fcntl
 import hashlib
 import itertools
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -64,8 +65,24 @@ def outcome_of(row: Mapping[str, Any]) -> Outcome:
 
 
 def dumps(row: Mapping[str, Any]) -> str:
-    """A row as one line of JSON; ASCII only, so that no text in it can break the line or the encoding."""
-    return json.dumps(row, default=str, allow_nan=False, separators=(",", ":"))
+    """A row as one line of JSON; ASCII only, so that no text in it can break the line or the encoding.
+
+    Infinity and NaN, which only parameters can hold, are written as text: JSON has no word for them.
+    """
+    try:
+        return json.dumps(row, default=str, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        return json.dumps(_without_infinities(row), default=str, separators=(",", ":"))
+
+
+def _without_infinities(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {name: _without_infinities(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinities(item) for item in value]
+    return value
 
 
 def digest_of(row: Mapping[str, Any] | Sample) -> str:

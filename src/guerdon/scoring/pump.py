@@ -9,34 +9,30 @@ sample as failed, and runs the others of the chunk again.
 from __future__ import annotations
 
 import contextlib
-import pickle
 import queue
 import selectors
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
-
-import cloudpickle
 
 from guerdon.errors import (
     BindingError,
     CrashError,
     DeadlineError,
-    InputError,
     MemoryLimitError,
     error_of_kind,
 )
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.ahead import Ahead
 from guerdon.scoring.engine import AsyncInProcess, Engine, InProcess, Item, Limits, Record, record_of
+from guerdon.scoring.freight import row_bytes
 from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.wire import IDLE, BrokenFrameError
 from guerdon.scoring.worker import Row, Unit, overran
 from guerdon.scoring.workers import Load, Worker, parked
-from guerdon.types import Sample
 
 _TICK = 0.05
 """Seconds between two looks at the workers' clocks and memory."""
@@ -484,7 +480,7 @@ _Packed = list[tuple[Item, bytes | Outcome]]
 def _packed(unit: list[Item]) -> _Packed:
     # The row itself is not kept: its pickle is, should it have to be run again.
     return [
-        (item._replace(row=_NOTHING), item.row if isinstance(item.row, Outcome) else _pickled(item.row))
+        (item._replace(row=_NOTHING), item.row if isinstance(item.row, Outcome) else row_bytes(item.row))
         for item in unit
     ]
 
@@ -498,18 +494,3 @@ def _weight(outcome: Outcome) -> int:
     if outcome.metrics is None and outcome.steps is None:
         return len(outcome.reason or "") + len(outcome.error or "")
     return len(repr(outcome))
-
-
-def _pickled(row: Mapping[str, Any] | Sample) -> bytes | Outcome:
-    """A row as bytes; what no pickle takes makes the sample fail."""
-    try:
-        body = pickle.dumps(row, 5)
-        # A worker has no __main__ to find a class in, so that one travels as a whole.
-        if b"__main__" not in body:
-            return body
-    except Exception:
-        body = b""  # what pickle does not take, cloudpickle may
-    try:
-        return bytes(cloudpickle.dumps(row, 5))
-    except Exception as error:  # whatever the row's objects raise
-        return failure(InputError.kind, f"the row cannot travel to a worker: {error}")

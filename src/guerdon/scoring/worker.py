@@ -20,10 +20,11 @@ import time
 from collections.abc import Coroutine, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from guerdon.checks import text_of
 from guerdon.errors import DeadlineError, ExecutionError, InputError, MemoryLimitError, RewardError, kind_of
 from guerdon.scoring.outcome import Outcome, failure, pack
 from guerdon.scoring.wire import Frames, Slot, frame
-from guerdon.types import EvaluateResult, Sample, text_of
+from guerdon.types import EvaluateResult, Sample
 
 if TYPE_CHECKING:
     from guerdon.reward.function import RewardFunction

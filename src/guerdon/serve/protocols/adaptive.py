@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from guerdon.types import finite
+from guerdon.checks import finite
 
 MetadataT = TypeVar("MetadataT", bound=BaseModel)
 
