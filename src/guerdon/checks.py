@@ -25,6 +25,7 @@ def reason_of(error: ValidationError) -> str:
 def text_of(error: BaseException) -> str:
     """An exception as text: its class and message, of our own family the message alone.
 
+    >>> from guerdon.errors import InputError
     >>> text_of(KeyError("x")), text_of(ValueError()), text_of(InputError("row 3 is empty"))
     ("KeyError: 'x'", 'ValueError', 'row 3 is empty')
     """
