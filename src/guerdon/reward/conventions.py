@@ -186,15 +186,45 @@ def signature_of(function: Callable[..., Any], name: str) -> Signature:
     return Signature(name, tuple(found), takes_kwargs)
 
 
+def _refuse_unknown(signature: Signature, fixed: Mapping[str, Any]) -> None:
+    unknown = [name for name in fixed if name not in signature.names]
+    if unknown and not signature.takes_kwargs:
+        raise BindingError(no_such_parameter(signature, unknown[0]), parameter=unknown[0])
+
+
+def _supplied(
+    signature: Signature,
+    fixed: Mapping[str, Any],
+    steps: Iterable[tuple[Parameter, Callable[[Any], Any]]],
+    source: Any,
+    explicit: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The fixed arguments, and what a sample or a batch supplies where the caller says nothing himself.
+
+    Raises BindingError that names the missing parameter and the columns there are.
+    """
+    values = dict(fixed)
+    for parameter, getter in steps:
+        if parameter.name in explicit:
+            continue
+        value = getter(source)
+        if value is not MISSING:
+            values[parameter.name] = value
+        elif parameter.required:
+            columns = columns_of(source if isinstance(source, Sample) else source[0])
+            raise BindingError(
+                missing_parameter(signature.name, parameter.name, columns), parameter=parameter.name
+            )
+    return values
+
+
 class Plan:
     """How one function is called for one sample: built once, run for every sample."""
 
     def __init__(self, signature: Signature, fixed: Mapping[str, Any]) -> None:
         self.signature = signature
         self.fixed = dict(fixed)
-        unknown = [name for name in fixed if name not in signature.names]
-        if unknown and not signature.takes_kwargs:
-            raise BindingError(no_such_parameter(signature, unknown[0]), parameter=unknown[0])
+        _refuse_unknown(signature, fixed)
         self._steps = [(p, self._getter(p)) for p in signature.parameters if p.name not in self.fixed]
         self._positional = [p.name for p in signature.parameters if p.positional_only]
         self._given = {*signature.names, *self.fixed}
@@ -216,16 +246,7 @@ class Plan:
 
         Raises BindingError that names the missing parameter and the columns there are.
         """
-        values = dict(self.fixed)
-        for parameter, getter in self._steps:
-            value = getter(sample) if parameter.name not in explicit else MISSING
-            if value is not MISSING:
-                values[parameter.name] = value
-            elif parameter.required and parameter.name not in explicit:
-                raise BindingError(
-                    missing_parameter(self.signature.name, parameter.name, columns_of(sample)),
-                    parameter=parameter.name,
-                )
+        values = _supplied(self.signature, self.fixed, self._steps, sample, explicit)
         if explicit:
             for name, value in explicit.items():
                 if name in self._given:
@@ -273,9 +294,7 @@ class BatchPlan:
     def __init__(self, function: Callable[..., Any], signature: Signature, fixed: Mapping[str, Any]) -> None:
         self.signature = signature
         self.fixed = dict(fixed)
-        unknown = [name for name in fixed if name not in signature.names]
-        if unknown and not signature.takes_kwargs:
-            raise BindingError(no_such_parameter(signature, unknown[0]), parameter=unknown[0])
+        _refuse_unknown(signature, fixed)
         self._chat = any(
             wants_chat(function, p.annotation) for p in signature.parameters if p.name == "completions"
         )
@@ -330,16 +349,7 @@ class BatchPlan:
         """
         if not called_with_lists(samples):
             explicit = {name: value for name, value in explicit.items() if name in self.fixed}
-        values = dict(self.fixed)
-        for parameter, getter in self._steps:
-            value = getter(samples) if parameter.name not in explicit else MISSING
-            if value is not MISSING:
-                values[parameter.name] = value
-            elif parameter.required and parameter.name not in explicit:
-                raise BindingError(
-                    missing_parameter(self.signature.name, parameter.name, columns_of(samples[0])),
-                    parameter=parameter.name,
-                )
+        values = _supplied(self.signature, self.fixed, self._steps, samples, explicit)
         for name, value in explicit.items():
             if name in self.signature.names or self.signature.takes_kwargs:
                 form = message_form(self.signature.annotation_of(name)) if name in _MESSAGE_LISTS else None

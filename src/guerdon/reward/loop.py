@@ -66,7 +66,7 @@ def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
     future = asyncio.run_coroutine_threadsafe(_outcome(coroutine), background_loop())
     try:
         value, error = future.result()
-    except BaseException:
+    except BaseException:  # the caller gave up waiting, by Ctrl-C say: what nobody waits for is not run on
         future.cancel()
         raise
     if error is not None:

@@ -134,7 +134,7 @@ class ScoresFile:
         try:
             # Another run may have completed the file between the look at it and the lock on it.
             self._refuse_existing()
-        except BaseException:
+        except BaseException:  # whatever it was, nobody holds what would close the file
             self._file.close()
             raise
         if mode == "overwrite":
