@@ -1,0 +1,152 @@
+"""Format: one wire format, as the part of the server that runs beside the reward sees it.
+
+A format is one file under ``serve/protocols``. It says at which paths it is spoken, reads a request's body into
+samples and writes their outcomes as a response's body. It runs where the reward runs, in a worker process, so
+that what a stranger sent is parsed there and not in the process that answers for the server's health.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails, from_json, to_json
+
+from guerdon.errors import (
+    BindingError,
+    DeadlineError,
+    InputError,
+    NotApplicableError,
+)
+from guerdon.scoring.outcome import Outcome
+from guerdon.types import Sample
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+Detail = str | list[dict[str, Any]]
+_SHOWN_INPUT = 200
+_SHOWN_PROBLEMS = 100
+
+
+class RefusedError(Exception):
+    """A request that is not scored: an HTTP status of 4xx and what is wrong, in FastAPI's form."""
+
+    def __init__(self, status: int, detail: Detail) -> None:
+        super().__init__(detail)
+        self.status, self.detail = status, detail
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path at which a format is spoken, relative to a reward's root, for POST."""
+
+    path: str
+    op: str
+    """What is asked there, in the format's own words: it is given back to ``read`` and ``write``."""
+    summary: str
+    request: type[BaseModel]
+    response: type[BaseModel]
+    many: bool = False
+    """Whether a body may hold several samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a format may know of the reward that is served."""
+
+    name: str
+    version: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    metadata_cls: type[BaseModel] | None = None
+    """The class that the metadata of every request must fit, where the reward declares one."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What a request's body holds."""
+
+    samples: list[Sample | Outcome]
+    """In the body's order; an Outcome in place of a sample that cannot be scored."""
+    context: Any = None
+    """Whatever ``write`` needs of the request; it must pickle."""
+
+
+class Format(ABC):
+    """One wire format; instances hold no state."""
+
+    name: ClassVar[str]
+    routes: ClassVar[Sequence[Route]]
+
+    @abstractmethod
+    def claims(self, body: Mapping[str, Any]) -> bool:
+        """Whether a body has this format's shape, for a path that several formats want."""
+
+    @abstractmethod
+    def read(self, op: str, body: bytes, reward: Served) -> Asked:
+        """The samples in a request's body. Raises RefusedError where it is malformed as a whole."""
+
+    @abstractmethod
+    def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
+        """The status and the body that answer a request, for the outcomes of its samples in their order."""
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """A request's body as a JSON object. Raises RefusedError for anything else, also for NaN and infinities."""
+    try:
+        value = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise RefusedError(422, [_problem("json_invalid", ["body"], f"the body is not JSON: {error}")]) from None
+    if not isinstance(value, dict):
+        kind = type(value).__name__
+        raise RefusedError(422, [_problem("dict_type", ["body"], f"the body must be a JSON object, not a {kind}")])
+    return value
+
+
+def read_model(model: type[ModelT], body: bytes) -> ModelT:
+    """A request's body as a pydantic model. Raises RefusedError that lists every problem with its place."""
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        raise RefusedError(422, problems_of(error)) from None
+
+
+def problems_of(error: ValidationError, *where: str | int) -> list[dict[str, Any]]:
+    """A pydantic error in FastAPI's form: ``type``, ``loc`` from ``["body", …]``, ``msg``, ``input``."""
+    found = error.errors(include_url=False, include_context=False)
+    listed = [_detail(item, where) for item in found[:_SHOWN_PROBLEMS]]
+    if len(found) > _SHOWN_PROBLEMS:
+        more = f"and {len(found) - _SHOWN_PROBLEMS} more problems"
+        listed.append(_problem("too_many", ["body", *where], more))
+    return listed
+
+
+def _detail(item: ErrorDetails, where: Sequence[str | int]) -> dict[str, Any]:
+    shown = item["input"]
+    if not isinstance(shown, int | float | bool | None) and len(text := repr(shown)) > _SHOWN_INPUT:
+        shown = text[:_SHOWN_INPUT] + "…"
+    message = item["msg"].removeprefix("Value error, ")
+    return {"type": item["type"], "loc": ["body", *where, *item["loc"]], "msg": message, "input": shown}
+
+
+def _problem(kind: str, where: Sequence[str | int], message: str) -> dict[str, Any]:
+    return {"type": kind, "loc": list(where), "msg": message, "input": None}
+
+
+def json_bytes(value: Any) -> bytes:
+    """A value as JSON; what JSON has no form for becomes text. Outcomes hold neither NaN nor infinities."""
+    return to_json(value, fallback=str, inf_nan_mode="strings")
+
+
+STATUS_OF_KIND = {
+    DeadlineError.kind: 504,
+    InputError.kind: 422,
+    BindingError.kind: 422,
+    NotApplicableError.kind: 422,
+}
+
+
+def status_of(outcome: Outcome) -> int:
+    """The HTTP status that tells one outcome: 200, 422 for what the request lacks, 504, 500."""
+    return 200 if outcome.error is None else STATUS_OF_KIND.get(outcome.kind or "", 500)
