@@ -121,7 +121,7 @@ class Log:
         if not (self.every or status >= 400 or seconds >= self.slow or failures > 0):
             return
         now = time.time()
-        if not self.every and not self._has_room(int(now)):
+        if not self._has_room(int(now)):
             return
         level = "error" if status >= 500 else "info" if status < 400 and not failures else "warning"
         fields = {
@@ -150,14 +150,16 @@ class Log:
             left_out, self._left_out = self._left_out, 0
             self._second, self._count = second, 0
             if left_out:
-                self.say("warning", f"{left_out} more requests were slow or failed and are not shown")
+                self.say("warning", f"{left_out} more lines were left out")
         self._count += 1
-        if self._count <= MOST_LINES:
+        if self.every or self._count <= MOST_LINES:
             return True
         self._left_out += 1
         return False
 
     def _put(self, line: tuple[float, str, Mapping[str, Any]]) -> None:
+        if len(self._lines) == _WAITING:  # the oldest gives way
+            self._left_out += 1
         self._lines.append(line)
         if not self._wake.is_set():
             self._wake.set()

@@ -19,28 +19,25 @@ HEADERS = frozenset(
 """The only headers that are ever written down."""
 
 _SECRET = re.compile(
-    r"(?:^|[_.-])(?:api[_-]?keys?|apikey|x[_-]api[_-]key|access[_-]?key|secret[_-]?key|private[_-]?key"
-    r"|tokens?|password|passwd|pwd|passphrase|authorization|secrets?|credentials?|cookie|bearer|signature|sig)$",
+    r"(?:^|[_.-])(?:api[_-]?keys?|access[_-]?key|secret[_-]?key|private[_-]?key|token|password|passwd|pwd"
+    r"|passphrase|authorization|secrets?|credentials?|cookie|bearer)$",
     re.IGNORECASE,
 )
-_COUNTED = re.compile(
-    r"(?:max|min|num|n|total|completion|prompt|input|output|new)[_-]?tokens?$", re.IGNORECASE
-)
+_IN_QUERIES = frozenset({"key", "sig", "signature"})
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_HINT = re.compile(rb"key|token|passw|pwd|passphrase|auth|secret|credential|cookie|bearer|sig", re.IGNORECASE)
+_HINT = re.compile(
+    rb"key|token|passw|pwd|passphrase|authorization|secret|credential|cookie|bearer|\\u", re.IGNORECASE
+)
 _INLINE = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}")
 
 
 def is_secret_name(name: str) -> bool:
     """Whether what has this name looks like a secret.
 
-    >>> [is_secret_name(name) for name in ("api_key", "openaiApiKey", "X-Api-Key", "max_tokens", "key")]
+    >>> [is_secret_name(name) for name in ("api_key", "openaiApiKey", "X-Api-Key", "max_tokens", "monkey")]
     [True, True, True, False, False]
     """
-    if not isinstance(name, str):
-        return False
-    text = _HUMP.sub("_", name.strip())
-    return _SECRET.search(text) is not None and _COUNTED.search(text) is None
+    return _SECRET.search(_HUMP.sub("_", name.strip())) is not None
 
 
 def redacted_path(path: str) -> str:
@@ -58,9 +55,9 @@ def redacted_path(path: str) -> str:
 def _redacted_pair(pair: str) -> str:
     from urllib.parse import unquote_plus
 
-    name, equals, value = pair.partition("=")
+    name, equals, _ = pair.partition("=")
     plain = unquote_plus(name)
-    return f"{name}={REDACTED}" if equals and value and (plain == "key" or is_secret_name(plain)) else pair
+    return f"{name}={REDACTED}" if equals and (plain in _IN_QUERIES or is_secret_name(plain)) else pair
 
 
 def redacted_text(text: str) -> str:
@@ -82,37 +79,31 @@ def redacted_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def redacted_body(body: bytes) -> bytes:
-    """A JSON body in which the values of secret names are ``"[redacted]"``; what is not JSON is left out.
+    """A JSON body in which the values of secret names are ``"[redacted]"``.
+
+    A body that may hold a secret and is not JSON is left out but for its length.
 
     >>> redacted_body(b'{"metadata": {"api_key": "s3cret", "level": 2}}')
     b'{"metadata":{"api_key":"[redacted]","level":2}}'
     """
-    if not body:
+    if _HINT.search(body) is None:
         return body
     try:
         value = from_json(body)
     except ValueError:
         return to_json({"unreadable": len(body)})
-    if _HINT.search(body) is None and b"\\u" not in body:
-        return body
-    cleaned, changed = _cleaned(value)
-    return to_json(cleaned, inf_nan_mode="constants") if changed else body
+    # Written anew even where nothing is taken out: of a name given twice, only the last one was looked at.
+    return to_json(_cleaned(value), inf_nan_mode="constants")
 
 
-def _cleaned(value: Any) -> tuple[Any, bool]:
+def _cleaned(value: Any) -> Any:
     if isinstance(value, dict):
-        pairs = {
-            name: (REDACTED, True) if _hides(name, item) else _cleaned(item) for name, item in value.items()
-        }
-        changed = any(new for _, new in pairs.values())
-        return ({name: item for name, (item, _) in pairs.items()}, True) if changed else (value, False)
+        return {n: REDACTED if _hides(n, item) else _cleaned(item) for n, item in value.items()}
     if isinstance(value, list):
-        items = [_cleaned(item) for item in value]
-        changed = any(new for _, new in items)
-        return ([item for item, _ in items], True) if changed else (value, False)
-    return value, False
+        return [_cleaned(item) for item in value]
+    return value
 
 
 def _hides(name: str, item: Any) -> bool:
-    # A number or a yes or no is no secret: {"tokens": 12}, {"secret": true}.
+    # A number or a yes or no is no secret: {"token": 12}, {"secret": true}.
     return item is not None and not isinstance(item, bool | int | float) and is_secret_name(name)
