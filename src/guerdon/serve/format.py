@@ -100,10 +100,14 @@ def read_object(body: bytes) -> dict[str, Any]:
     try:
         value = from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        raise RefusedError(422, [_problem("json_invalid", ["body"], f"the body is not JSON: {error}")]) from None
+        raise RefusedError(
+            422, [_problem("json_invalid", ["body"], f"the body is not JSON: {error}")]
+        ) from None
     if not isinstance(value, dict):
         kind = type(value).__name__
-        raise RefusedError(422, [_problem("dict_type", ["body"], f"the body must be a JSON object, not a {kind}")])
+        raise RefusedError(
+            422, [_problem("dict_type", ["body"], f"the body must be a JSON object, not a {kind}")]
+        )
     return value
 
 
