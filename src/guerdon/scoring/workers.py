@@ -29,6 +29,7 @@ from guerdon.errors import BindingError, CrashError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.modules import loaded_files
 from guerdon.scoring.wire import BrokenFrameError, Frames, Slot, frame
+from guerdon.scoring.worker import Resident
 
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[4]); "
@@ -49,10 +50,13 @@ class Load:
     """Workers of the same key are alike."""
 
     @classmethod
-    def of(cls, reward: RewardFunction, max_memory: int | None) -> Load:
-        """Raises BindingError where the reward cannot be pickled."""
+    def of(cls, reward: RewardFunction, max_memory: int | None, resident: Resident | None = None) -> Load:
+        """``resident`` answers for the reward in place of the engine's own loop.
+
+        Raises BindingError where the reward cannot be pickled.
+        """
         try:
-            body = cloudpickle.dumps(reward, protocol=5)
+            body = cloudpickle.dumps(resident or reward, protocol=5)
         except Exception as error:  # whatever the user's objects raise when they are pickled
             raise BindingError(
                 f"{reward.name} cannot travel to a worker process ({error}); "
@@ -104,7 +108,11 @@ class Worker:
 
     def send(self, message: Any) -> None:
         """Queue a message; it goes out as the worker reads, so that neither end waits for the other."""
-        self._out += frame(message)
+        self.send_frame(frame(message))
+
+    def send_frame(self, data: bytes) -> None:
+        """Queue a message that is a frame already."""
+        self._out += data
         self.flush()
 
     def flush(self) -> None:
@@ -131,6 +139,10 @@ class Worker:
     def running(self) -> tuple[int, float]:
         """The first index of the unit that runs, or IDLE, and since when (time.monotonic)."""
         return self._slot.running()
+
+    def item(self) -> int:
+        """Which item of the call that runs."""
+        return self._slot.item()
 
     def last_beat(self) -> float:
         """When an async worker's event loop last turned (time.monotonic)."""

@@ -31,11 +31,14 @@ _SHOWN_PROBLEMS = 100
 
 
 class RefusedError(Exception):
-    """A request that is not scored: an HTTP status of 4xx and what is wrong, in FastAPI's form."""
+    """A request that is not scored: an HTTP status of 4xx and what is wrong, in FastAPI's form.
 
-    def __init__(self, status: int, detail: Detail) -> None:
+    ``id`` is the request's own where its answer is known by it, as on a socket.
+    """
+
+    def __init__(self, status: int, detail: Detail, id: Any = None) -> None:
         super().__init__(detail)
-        self.status, self.detail = status, detail
+        self.status, self.detail, self.id = status, detail, id
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +83,8 @@ class Format(ABC):
     routes: ClassVar[Sequence[Route]]
 
     @abstractmethod
-    def claims(self, body: Mapping[str, Any]) -> bool:
-        """Whether a body has this format's shape, for a path that several formats want."""
+    def claims(self, op: str, body: Mapping[str, Any]) -> bool:
+        """Whether a body has the shape of this operation, for a path that several want."""
 
     @abstractmethod
     def read(self, op: str, body: bytes, reward: Served) -> Asked:

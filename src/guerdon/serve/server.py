@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from guerdon.checks import reason_of
 from guerdon.errors import InputError, RewardError
-from guerdon.serve.protocols.adaptive import MetadataT, Response, ServerInfo, Turn, ValidatedRequest
+from guerdon.serve.bodies import MetadataT, Response, ServerInfo, Turn, ValidatedRequest
 from guerdon.types import Message
 
 _detached: ContextVar[bool] = ContextVar("guerdon_detached", default=False)
