@@ -240,8 +240,11 @@ def _print_rows(rows: Sequence[Recorded], console: Console) -> None:
     from guerdon.serve.replay import shown_scores
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name, right in (("id", True), ("time", False), ("reward", False), ("asked", False), ("status", True)):
-        table.add_column(name, no_wrap=right or name == "time", justify="right" if right else "left")
+    table.add_column("id", justify="right", no_wrap=True)
+    table.add_column("time", no_wrap=True)
+    table.add_column("reward", overflow="fold")
+    table.add_column("asked", no_wrap=True)
+    table.add_column("status", justify="right", no_wrap=True)
     table.add_column("took", justify="right", no_wrap=True)
     table.add_column("scores", overflow="fold")
     for row in rows:
@@ -249,7 +252,7 @@ def _print_rows(rows: Sequence[Recorded], console: Console) -> None:
         scores = shown_scores(row.scores) + (f" ({row.failed:,} failed)" if row.failed else "")
         table.add_row(
             str(row.id),
-            _local(row.time),
+            _local(row.time, short=True),
             Text(clean(row.reward, console)),
             Text(clean(f"{row.format} {row.op}", console)),
             Text(str(row.status), style="red" if bad else ""),
@@ -259,8 +262,11 @@ def _print_rows(rows: Sequence[Recorded], console: Console) -> None:
     console.print(table)
 
 
-def _local(at: float) -> str:
-    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S")
+def _local(at: float, *, short: bool = False) -> str:
+    """In local time; in the short form without the year where it is the present one."""
+    moment = datetime.fromtimestamp(at)
+    this_year = short and moment.year == datetime.now().year
+    return moment.strftime("%m-%d %H:%M:%S" if this_year else "%Y-%m-%d %H:%M:%S")
 
 
 def _print_request(row: Recorded, console: Console) -> None:
