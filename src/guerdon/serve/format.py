@@ -81,6 +81,11 @@ class Format(ABC):
 
     name: ClassVar[str]
     routes: ClassVar[Sequence[Route]]
+    sockets: ClassVar[Mapping[str, str]] = {}
+    """The paths at which it is spoken over a WebSocket, and what a text frame asks there.
+
+    The answer's body holds one frame a line.
+    """
 
     @abstractmethod
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
