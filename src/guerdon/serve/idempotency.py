@@ -46,6 +46,10 @@ class InFlight:
 
     _future: asyncio.Future[Reply | None]
 
+    def when_done(self, callback: Callable[[Reply | None], None]) -> None:
+        """Have ``callback`` told what ``reply`` gives."""
+        self._future.add_done_callback(lambda future: callback(future.result()))
+
     async def reply(self) -> Reply | None:
         """The answer once it is there; None where it was forgotten, so that the request is to begin anew."""
         # Shielded: of several that wait, one that gives up must not take the answer from the others.

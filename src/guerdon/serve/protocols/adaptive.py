@@ -57,6 +57,8 @@ class AdaptiveFormat(Format):
         Route("/", "batch_score", "Score several", BatchedRequest, BatchedResponse, many=True),
     )
 
+    sockets: ClassVar[Mapping[str, str]] = {"/ws": "frame"}
+
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return ("requests" if op == "batch_score" else "turns") in body
 
