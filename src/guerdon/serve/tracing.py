@@ -41,7 +41,9 @@ def tracing() -> Tracing | None:
     try:
         from opentelemetry import trace
     except ImportError:
-        return _unavailable() if wanted else None
+        if wanted:
+            _warn()
+        return None
     provider = trace.get_tracer_provider()
     if not isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider):
         return Tracing(provider)
@@ -50,14 +52,15 @@ def tracing() -> Tracing | None:
     try:
         return Tracing(_otlp_provider(), own=True)
     except ImportError:
-        return _unavailable()
+        _warn()
+        return None
 
 
-def _unavailable() -> None:
+def _warn() -> None:
     logger.warning("no spans are sent: %s", MissingExtraError.of("otel", "OTEL_EXPORTER_OTLP_ENDPOINT"))
 
 
-def _otlp_provider() -> TracerProvider:
+def _otlp_provider() -> Any:
     """A provider that sends to the collector which OpenTelemetry's own variables name, from a thread."""
     from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
     from opentelemetry.sdk.trace import TracerProvider
@@ -70,7 +73,7 @@ def _otlp_provider() -> TracerProvider:
     )
     exporters = importlib.import_module(_EXPORTER.format("grpc" if protocol == "grpc" else "http"))
     named = Resource.create({SERVICE_NAME: "guerdon"}).merge(OTELResourceDetector().detect())
-    provider = TracerProvider(resource=named)
+    provider: Any = TracerProvider(resource=named)
     provider.add_span_processor(BatchSpanProcessor(exporters.OTLPSpanExporter()))
     return provider
 
