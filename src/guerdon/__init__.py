@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Response,
         ServerInfo,
         Turn,
+        ValidatedBatchedRequest,
         ValidatedRequest,
     )
     from guerdon.serve.server import RewardServer
@@ -68,7 +69,7 @@ _HOMES = {
     "guerdon.scoring.run": ("ascore", "astream", "score", "stream"),
     "guerdon.serve.bodies": (
         *("BatchedRequest", "BatchedResponse", "EmptyMetadata", "Request"),
-        *("Response", "ServerInfo", "Turn", "ValidatedRequest"),
+        *("Response", "ServerInfo", "Turn", "ValidatedBatchedRequest", "ValidatedRequest"),
     ),
     "guerdon.serve.server": ("RewardServer",),
     "guerdon.types": (
@@ -97,6 +98,7 @@ __all__ = [
     "ServerInfo",
     "StepOutput",
     "Turn",
+    "ValidatedBatchedRequest",
     "ValidatedRequest",
     "__version__",
     "ascore",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
+from pydantic_core import from_json
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import StreamingResponse
 
@@ -68,10 +70,8 @@ def _known_caller(gate: Gate, request: Request) -> None:
     """Raise HTTPException for a caller without a key, where there are keys."""
     reply = gate.refuse(request.scope["headers"], None)
     if reply is not None:
-        import json
-
         headers = {name.decode(): value.decode() for name, value in reply.headers if name != b"content-type"}
-        raise HTTPException(reply.status, json.loads(reply.body)["detail"], headers)
+        raise HTTPException(reply.status, from_json(reply.body)["detail"], headers)
 
 
 def _desk(gate: Gate, reward: str | None) -> Desk:
@@ -181,7 +181,6 @@ def _tell_of_rewards(app: FastAPI, gate: Gate, root: str) -> None:
 
 def _without_reward(told: Any) -> Any:
     """The same at the root, where no reward is named: a parameter left out would become a query."""
-    import inspect
 
     async def at_root(**arguments: Any) -> Any:
         return await told(**arguments)
@@ -347,7 +346,7 @@ def _add_formats(page: dict[str, Any], needs_key: bool) -> None:
             page["paths"].setdefault(full, {})["post"] = _operation(spoken, keys, bool(root))
 
 
-def _operation(spoken: list[tuple[str, Any]], keys: Mapping[type[BaseModel], Any], named: bool) -> dict[str, Any]:
+def _operation(spoken: list[tuple[str, Any]], keys: Mapping[Any, Any], named: bool) -> dict[str, Any]:
     requests = list({str(s := keys[route.request]): s for _, route in spoken}.values())
     responses = list({str(s := keys[route.response]): s for _, route in spoken}.values())
     formats = list(dict.fromkeys(name for name, _ in spoken))

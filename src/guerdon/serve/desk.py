@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -130,8 +131,35 @@ class Ticket:
     job: Job | None = None
     parts: list[Job] = field(default_factory=list)
     answered: bool = False
+    on_read: Callable[[Any], None] | None = None
+    """Told what the format keeps of a request that was read."""
     on_outcomes: Callable[[int, Sequence[Outcome]], None] | None = None
     """Told of outcomes as they come: the first one's position, and those that follow it."""
+
+
+class _Parts:
+    """A request whose samples are scored in parts, by whoever has time."""
+
+    def __init__(self, ticket: Ticket, answer: Answer) -> None:
+        self.ticket, self.answer = ticket, answer
+        self._found: list[Outcome | None] = [*answer.outcomes, *([None] * len(answer.rows))]
+        self._left = len(answer.rows)
+
+    def tell(self, start: int, outcomes: Sequence[Outcome]) -> None:
+        """Hand outcomes on to a caller that wants them as they come."""
+        if self.ticket.on_outcomes is not None and not self.ticket.answered:
+            self.ticket.on_outcomes(start, outcomes)
+
+    def land(self, start: int, outcomes: Sequence[Outcome]) -> bool:
+        """Take the outcomes of a part; whether it was the last."""
+        self._found[start : start + len(outcomes)] = outcomes
+        self._left -= len(outcomes)
+        self.tell(start, outcomes)
+        return not self._left
+
+    def outcomes(self) -> list[Outcome]:
+        """All of them, in order."""
+        return [outcome for outcome in self._found if outcome is not None]
 
 
 class Desk:
@@ -179,7 +207,7 @@ class Desk:
             station.peer.send_frame(frame(("stop",)))
             self._watch_writing(station)
         until = time.monotonic() + _STOP_SECONDS
-        while self._stations and time.monotonic() < until:
+        while self._stations and time.monotonic() < until:  # noqa: ASYNC110  they end one by one
             await asyncio.sleep(0.01)
         self.close()
 
@@ -221,7 +249,9 @@ class Desk:
         """Seconds after which there should be room again."""
         return max(1.0, self._cost * len(self._tickets) / max(1, len(self._stations)))
 
-    def submit(self, choices: tuple[tuple[int, str], ...], body: bytes, done: Callable[[Answer], None]) -> Ticket:
+    def submit(
+        self, choices: tuple[tuple[int, str], ...], body: bytes, done: Callable[[Answer], None]
+    ) -> Ticket:
         """Have a request answered; ``done`` is called once."""
         ticket = Ticket(done, self._loop.time() + self.limits.request_timeout)
         ticket.job = Job(lambda answer: self._answered(ticket, answer), choices, body)
@@ -233,11 +263,13 @@ class Desk:
         self,
         choices: tuple[tuple[int, str], ...],
         body: bytes,
+        on_read: Callable[[Any], None],
         on_outcomes: Callable[[int, Sequence[Outcome]], None],
         done: Callable[[Answer], None],
     ) -> Ticket:
         """As ``submit``, with each outcome told as it comes; ``done`` gets a refusal, or all outcomes."""
-        ticket = Ticket(done, self._loop.time() + self.limits.request_timeout, on_outcomes=on_outcomes)
+        deadline = self._loop.time() + self.limits.request_timeout
+        ticket = Ticket(done, deadline, on_read=on_read, on_outcomes=on_outcomes)
         ticket.job = Job(lambda answer: self._answered(ticket, answer), choices, body, read_only=True)
         self._tickets[ticket] = None
         self._enqueue(ticket.job)
@@ -263,30 +295,27 @@ class Desk:
         if answer.status:
             self._finish(ticket, answer)
             return
-        done = list(answer.outcomes)
-        results: list[Outcome | None] = [*done, *([None] * len(answer.rows))]
-        told = ticket.on_outcomes
-        if told is not None and done:
-            told(0, done)
-        left = len(answer.rows)
-
-        def landed(start: int, part: Answer) -> None:
-            nonlocal left
-            results[start : start + len(part.outcomes)] = part.outcomes
-            left -= len(part.outcomes)
-            if told is not None and not ticket.answered:
-                told(start, part.outcomes)
-            if not left:
-                self._complete(ticket, answer, [outcome for outcome in results if outcome is not None])
-
-        if not left:
-            self._complete(ticket, answer, done)
+        if ticket.on_read is not None:
+            ticket.on_read(pickle.loads(answer.context))
+        parts = _Parts(ticket, answer)
+        if answer.outcomes:
+            parts.tell(0, answer.outcomes)
+        if not answer.rows:
+            self._complete(ticket, answer, parts.outcomes())
         size = self._part_size(len(answer.rows))
         for start in range(0, len(answer.rows), size):
-            rows = answer.rows[start : start + size]
-            job = Job(lambda part, at=len(done) + start: landed(at, part), rows=rows)  # type: ignore[misc]
+            job = Job(
+                self._lander(parts, len(answer.outcomes) + start), rows=answer.rows[start : start + size]
+            )
             ticket.parts.append(job)
             self._enqueue(job)
+
+    def _lander(self, parts: _Parts, start: int) -> Callable[[Answer], None]:
+        def landed(part: Answer) -> None:
+            if parts.land(start, part.outcomes):
+                self._complete(parts.ticket, parts.answer, parts.outcomes())
+
+        return landed
 
     def _part_size(self, count: int) -> int:
         """Rows that make up some 20 ms of work, and no more than leaves something for every peer."""
@@ -481,7 +510,9 @@ class Desk:
             if now - station.started > self.limits.load_timeout:
                 text = f"{self.name} did not load within {self.limits.load_timeout:g} s"
                 if not self._ready.done():
-                    self._ready.set_exception(DeadlineError(f"{text}; set GUERDON_LOAD_TIMEOUT if it needs longer"))
+                    self._ready.set_exception(
+                        DeadlineError(f"{text}; set GUERDON_LOAD_TIMEOUT if it needs longer")
+                    )
                 peer.kill()
                 self._bury(station, None)
             return
@@ -489,7 +520,9 @@ class Desk:
             return
         running = peer.running()
         if self._overran(station, running, now) and peer.running() == running:
-            self._end(station, running[0], peer.item(), DeadlineError.kind, overran(self.name, self.limits.timeout))
+            self._end(
+                station, running[0], peer.item(), DeadlineError.kind, overran(self.name, self.limits.timeout)
+            )
         elif self._outgrown(peer):
             megabytes = (self.limits.max_memory or 0) / 1e6
             message = f"{self.name} outgrew the {megabytes:,.0f} MB that a worker may add (max_memory)"

@@ -97,6 +97,10 @@ class Format(ABC):
     def read(self, op: str, body: bytes, reward: Served) -> Asked:
         """The samples in a request's body. Raises RefusedError where it is malformed as a whole."""
 
+    def refused_frame(self, identity: Any, kind: str, message: str) -> bytes:
+        """The frame that answers one which is not scored; ``identity`` is what its answer is known by."""
+        return json_bytes({"id": identity, "error": {"kind": kind, "message": message}})
+
     @abstractmethod
     def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
         """The status and the body that answer a request, for the outcomes of its samples in their order."""

@@ -12,7 +12,6 @@ from typing import Any
 
 import uvicorn
 
-from guerdon.errors import InputError
 from guerdon.serve.app import create_app
 from guerdon.serve.desk import Desk, DeskLimits, Peer
 from guerdon.serve.gate import Gate
@@ -23,7 +22,6 @@ from guerdon.serve.logs import Log
 from guerdon.serve.metrics import Gauges, Metrics
 from guerdon.serve.options import ServeOptions
 from guerdon.serve.resident import fast_loop
-from guerdon.serve.tracing import tracing
 
 _KEEP_ALIVE = 75
 _POLL = 0.02
@@ -54,7 +52,6 @@ class Front:
             log=log,
             max_body=options.max_body,
             journal=journal,
-            tracing=tracing(),
         )
         self._server = _Server(self._config(), self)
 
@@ -129,7 +126,8 @@ class Front:
         for open_socket in list(self.gate.sockets):
             open_socket.stop_reading()
         until = time.monotonic() + self._options.drain
-        while self._busy and time.monotonic() < until and not self._server.force_exit:
+        # What is in flight ends elsewhere, in many ways.
+        while self._busy and time.monotonic() < until and not self._server.force_exit:  # noqa: ASYNC110
             await asyncio.sleep(_POLL)
         for desk in self.desks.values():
             desk.refuse_all(503, "draining", "the server is stopping; ask again")
@@ -168,24 +166,3 @@ class _Server(uvicorn.Server):
             server.close()
         await self._front.drain()
         await super().shutdown(sockets)
-
-
-def bound(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises InputError where the address is taken or is none of this machine's."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-    except OSError as error:
-        raise InputError(f"cannot listen on {host!r}: {error.strerror or error}") from None
-    listener = socket.socket(family, kind, protocol)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(2048)
-    except OSError as error:
-        listener.close()
-        text = f"cannot listen on {host} port {port}: {error.strerror or error}"
-        raise InputError(f"{text}; choose another port" if port else text, port=port) from None
-    listener.setblocking(False)
-    return listener

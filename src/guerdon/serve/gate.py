@@ -17,12 +17,12 @@ from guerdon.serve.calls import Answer
 from guerdon.serve.desk import Desk, Ticket
 from guerdon.serve.format import json_bytes
 from guerdon.serve.idempotency import Begun, Done, Memory, Reply
-from guerdon.serve.journal import Journal
+from guerdon.serve.journal import Entry, Journal
 from guerdon.serve.keys import Keys, Verdict
 from guerdon.serve.logs import Log, RequestIds, sane_request_id
 from guerdon.serve.metrics import Metrics
 from guerdon.serve.protocols import FORMATS
-from guerdon.serve.tracing import Tracing
+from guerdon.serve.work import failures_of
 
 JSON = (b"content-type", b"application/json")
 Headers = Sequence[tuple[bytes, bytes]]
@@ -62,7 +62,6 @@ class Asking:
     """Under which the answer is kept, where the caller gave one."""
     strict: bool = False
     ticket: Ticket | None = None
-    span: Any = None
 
 
 class Gate:
@@ -77,7 +76,6 @@ class Gate:
         log: Log,
         max_body: int,
         journal: Journal | None = None,
-        tracing: Tracing | None = None,
     ) -> None:
         self.desks = desks
         self.keys, self.metrics, self.log, self.journal = keys, metrics, log, journal
@@ -85,7 +83,6 @@ class Gate:
         self.memory = Memory()
         self.draining = False
         self.sockets: set[Any] = set()
-        self._tracing = tracing
         self._ids = RequestIds()
         self.endpoints = _endpoints(desks, _posted())
         self.socket_endpoints = _endpoints(desks, _framed())
@@ -121,7 +118,9 @@ class Gate:
         desk = endpoint.desk
         if desk.is_full:
             seconds = b"%d" % (desk.patience() + 0.5)
-            text = f"{endpoint.reward} has {desk.in_hand:,} requests waiting; ask again in {seconds.decode()} s"
+            text = (
+                f"{endpoint.reward} has {desk.in_hand:,} requests waiting; ask again in {seconds.decode()} s"
+            )
             return error_reply(429, "busy", text, [(b"retry-after", seconds)])
         if desk.broken is not None and not desk.workers:
             text = f"{endpoint.reward} cannot be served: {desk.broken}"
@@ -130,7 +129,9 @@ class Gate:
 
     def too_large(self) -> Reply:
         """The reply to a body that is over the limit."""
-        return error_reply(413, "input", f"the body is larger than {self.max_body:,} bytes; send fewer at once")
+        return error_reply(
+            413, "input", f"the body is larger than {self.max_body:,} bytes; send fewer at once"
+        )
 
     def begin(self, asking: Asking) -> None:
         """Have a request answered that was let in; ``asking.done`` is called once, now or later."""
@@ -140,8 +141,6 @@ class Gate:
                 key = value
             elif name == b"x-batch-errors":
                 asking.strict = value.lower() == b"fail"
-        if self._tracing is not None:
-            asking.span = self._tracing.begin(asking)
         if key is not None:
             self._from_memory(asking, (asking.endpoint.path, key))
         else:
@@ -162,7 +161,7 @@ class Gate:
     def _submit(self, asking: Asking) -> None:
         endpoint = asking.endpoint
         asking.ticket = endpoint.desk.submit(
-            endpoint.choices, asking.body, lambda answer: self._answered(asking, answer)
+            endpoint.choices, asking.body, lambda answer: self.answered(asking, answer)
         )
 
     def _from_memory(self, asking: Asking, key: Any) -> None:
@@ -191,7 +190,8 @@ class Gate:
 
     # Answering.
 
-    def _answered(self, asking: Asking, answer: Answer) -> None:
+    def answered(self, asking: Asking, answer: Answer) -> None:
+        """Hand an answer to whoever asked, once it is taken down and kept."""
         status, body = answer.status, answer.body
         if asking.strict and answer.failures and status == 200:
             status, body = _as_a_whole(answer)
@@ -244,8 +244,6 @@ class Gate:
                 failures=failures,
                 client=asking.client,
             )
-        if asking.span is not None and self._tracing is not None:
-            self._tracing.end(asking.span, status, answer)
         if self.journal is not None and answer is not None:
             self._journal(asking, reply, seconds, format, op, answer)
 
@@ -254,22 +252,34 @@ class Gate:
     ) -> None:
         assert self.journal is not None
         description = asking.endpoint.desk.description
-        self.journal.add(
+        entry = Entry(
             request_id=asking.request_id,
+            time=time.time() - seconds,
+            method=asking.method,
+            path=asking.endpoint.path,
+            status=reply.status,
+            ms=seconds * 1000,
+            headers=asking.headers,
             reward=asking.endpoint.reward,
             version="" if description is None else description.version,
             format=format,
             op=op,
-            method=asking.method,
-            path=asking.endpoint.path,
-            headers=asking.headers,
-            status=reply.status,
-            seconds=seconds,
             scores=answer.scores,
-            failures=answer.failures,
+            failures=answer.failures or {},
             request=asking.body,
             response=reply.body,
         )
+        self.journal.record(entry)
+
+    def streamed(self, asking: Asking, answer: Answer) -> None:
+        """Take down a request whose results went out one by one."""
+        scores = [outcome.score for outcome in answer.outcomes]
+        failures = failures_of(answer.outcomes)
+        whole = answer._replace(scores=scores, failures=failures)
+        self.metrics.scores(asking.endpoint.reward, scores, failures)
+        seconds = time.perf_counter() - asking.started
+        index, op = answer.choice
+        self.taken_down(asking, Reply(200, b"", [JSON]), seconds, FORMATS[index].name, op, whole)
 
     def refused(self, method: str, path: str, reply: Reply, request_id: str, client: str) -> None:
         """Take down a request that was not let in."""

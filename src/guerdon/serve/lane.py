@@ -44,7 +44,9 @@ class Exchange:
         "started",
     )
 
-    def __init__(self, lane: Lane, endpoint: Endpoint, headers: list[tuple[bytes, bytes]], keep_alive: bool) -> None:
+    def __init__(
+        self, lane: Lane, endpoint: Endpoint, headers: list[tuple[bytes, bytes]], keep_alive: bool
+    ) -> None:
         self._lane, self.endpoint, self.headers, self.keep_alive = lane, endpoint, headers, keep_alive
         self.response_complete = self.disconnected = self.started = False
         self.more_body = True

@@ -6,7 +6,7 @@ import ipaddress
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from guerdon.errors import InputError
 
@@ -49,7 +49,7 @@ class ServeOptions:
     """A SQLite file that requests and responses are kept in."""
     journal_bytes: int = 256 * MEGABYTE
     access_log: bool = False
-    log_format: str = "text"
+    log_format: Literal["text", "json"] = "text"
 
     def __post_init__(self) -> None:
         if isinstance(self.port, bool) or not isinstance(self.port, int) or not 0 <= self.port <= 65535:

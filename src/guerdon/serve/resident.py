@@ -110,7 +110,7 @@ class _Loop:
         self._out = bytearray()
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
-        self._writing = False
+        self._writing = self._told_to_stop = False
         self._pid = os.getpid()
 
     async def serve(self, pending: list[Any]) -> None:
@@ -132,7 +132,7 @@ class _Loop:
         await self._ended.wait()
         heart.cancel()
         self._loop.remove_reader(self._connection.fileno())
-        if server is not None:
+        if server is not None and self._told_to_stop:
             try:
                 await _maybe(server.cleanup())
             except (Exception, SystemExit) as error:  # the edge, as above; the server ends all the same
@@ -155,6 +155,7 @@ class _Loop:
 
     def _take(self, message: Any) -> None:
         if message[0] != "calls":
+            self._told_to_stop = True
             self._ended.set()
         elif self._servant.direct:
             flushed = time.perf_counter()

@@ -73,7 +73,9 @@ def _info(reward: RewardFunction, given: Any) -> dict[str, str]:
         first = (text or reward.name).strip().partition("\n")[0]
         return {"version": reward.version, "name": reward.name, "description": first}
     values = given.model_dump() if isinstance(given, BaseModel) else dict(given)
-    return ServerInfo.model_validate({n: v for n, v in values.items() if n in ServerInfo.model_fields}).model_dump()
+    return ServerInfo.model_validate(
+        {n: v for n, v in values.items() if n in ServerInfo.model_fields}
+    ).model_dump()
 
 
 def _columns(reward: RewardFunction) -> list[dict[str, Any]]:
@@ -82,6 +84,8 @@ def _columns(reward: RewardFunction) -> list[dict[str, Any]]:
     if not isinstance(scorer, FunctionScorer):
         found: dict[str, dict[str, Any]] = {}
         for component in reward.components:
+            if not isinstance(component.reward, RewardFunction):
+                continue
             for column in _columns(component.reward):
                 known = found.setdefault(column["name"], column)
                 known["required"] = known["required"] or column["required"]

@@ -22,7 +22,7 @@ from guerdon.scoring.wire import Slot
 from guerdon.serve.calls import EVERY, TOGETHER, Answer, Call
 from guerdon.serve.format import Asked, RefusedError, Served, json_bytes, read_object
 from guerdon.serve.protocols import FORMATS
-from guerdon.serve.protocols.adaptive import AdaptiveFormat, ServerReader, error_frame
+from guerdon.serve.protocols.adaptive import AdaptiveFormat, ServerReader
 from guerdon.serve.work import SampleWork, ServerWork, Work, items_of
 
 if TYPE_CHECKING:
@@ -113,8 +113,9 @@ def refusal(call: Call, refused: RefusedError, started: float) -> Answer:
     """The answer to a call that is not scored."""
     detail = refused.detail
     message = detail if isinstance(detail, str) else "; ".join(_sentence(item) for item in detail[:3])
-    if len(call.choices) == 1 and call.choices[0][1] == "frame":
-        body = error_frame(Outcome(None, error=message, kind="input"), refused.id)
+    index, op = call.choices[0]
+    if op == "frame":
+        body = FORMATS[index].refused_frame(refused.id, "input", message)
     else:
         body = json_bytes({"detail": detail, "error": {"kind": "input", "message": message}})
     return Answer(call.id, time.perf_counter() - started, refused.status, body, choice=call.choices[0])

@@ -55,7 +55,9 @@ class Socket(asyncio.Protocol):
             reply = reply or error_reply(404, "not_found", f"no socket is served at {self._path}")
         elif known.get(b"sec-websocket-version") != b"13" or accept is None:
             version = [(b"sec-websocket-version", b"13")]
-            reply = reply or error_reply(426, "input", "a WebSocket handshake of version 13 is needed", version)
+            reply = reply or error_reply(
+                426, "input", "a WebSocket handshake of version 13 is needed", version
+            )
         if reply is not None or accept is None:
             self._refuse(reply or error_reply(400, "input", "this is no handshake"))
             return

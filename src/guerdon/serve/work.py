@@ -128,7 +128,7 @@ class ServerWork(Work):
         self._server, self._reward, self._choice = server, reward, choice
         self._score = server.score
         self._ids = asked.ids
-        self._batch_cls = asked.batch_cls
+        self._batch_cls: Any = asked.batch_cls
         self.items = list(zip(asked.requests, asked.ids, strict=True))
         self.whole = choice[1] == "batch_score" and server.overrides_batch_score()
 

@@ -91,7 +91,8 @@ def written(op: str, ids: Sequence[int | None], replies: Sequence[Reply | Outcom
         return 200, b'{"responses":[' + b",".join(items) + b"]}"
     (reply,), (identity,) = replies, ids
     if op == "frame":
-        return 200, frames_of(reply[1], identity) if len(reply) == 2 else error_frame(reply, identity)
+        assert identity is not None  # a frame without one was refused
+        return 200, frames_of(reply[1], identity) if len(reply) == 2 else _error_frame(reply, identity)
     if len(reply) == 2:
         return 200, reply[1]
     return status_of(reply), json_bytes({"detail": reply.error, "error": _error(reply), "id": identity})
@@ -101,16 +102,15 @@ def _error(outcome: Outcome) -> dict[str, Any]:
     return {"kind": outcome.kind, "message": outcome.error}
 
 
+def _error_frame(outcome: Outcome, identity: int | None) -> bytes:
+    return json_bytes({"id": identity, "error": _error(outcome)})
+
+
 def _failed_item(outcome: Outcome, identity: int | None) -> bytes:
     return json_bytes({"reward": None, "metadata": {}, "id": identity, "error": _error(outcome)})
 
 
-def error_frame(outcome: Outcome, identity: int | None) -> bytes:
-    """The frame that answers a request whose scoring failed."""
-    return json_bytes({"id": identity, "error": _error(outcome)})
-
-
-def frames_of(response: bytes, identity: int | None) -> bytes:
+def frames_of(response: bytes, identity: int) -> bytes:
     """A response as the frames of the socket, one a line: a header, then chunks of at most 10,240 characters."""
     if len(response) <= CHUNK:
         return b'{"id":%d,"total_num_chunks":1}\n{"id":%d,"chunk":%s}' % (

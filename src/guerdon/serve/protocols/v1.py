@@ -114,6 +114,8 @@ class V1Format(Format):
         Route("/v1/batch_score", "batch_score", "Score several", BatchScoreRequest, BatchResult, many=True),
     )
 
+    sockets: ClassVar[Mapping[str, str]] = {"/v1/ws": "frame"}
+
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return {"score": "messages", "batch_score": "samples", "frame": "sample"}[op] in body
 
@@ -137,6 +139,9 @@ class V1Format(Format):
             number, identity = context
             return 200, json_bytes({"n": number, "result": result_of(outcome, identity, reward)})
         return status_of(outcome), json_bytes(result_of(outcome, context[0], reward))
+
+    def refused_frame(self, identity: Any, kind: str, message: str) -> bytes:
+        return json_bytes({"n": identity, "error": {"kind": kind, "message": message}})
 
 
 def result_of(outcome: Outcome, sample_id: str | int | None, served: Served) -> dict[str, Any]:
@@ -181,11 +186,6 @@ def outcome_of_result(result: Mapping[str, Any]) -> Outcome:
         failed.message if failed else None,
         failed.kind if failed else None,
     )
-
-
-def error_frame(number: int | None, kind: str, message: str) -> bytes:
-    """The frame that answers a malformed one, or one that could not be scored at all."""
-    return json_bytes({"n": number, "error": {"kind": kind, "message": message}})
 
 
 def _read_frame(body: bytes, reward: Served) -> Asked:
