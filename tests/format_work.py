@@ -12,8 +12,22 @@ from hypothesis import strategies as st
 from guerdon import RewardFunction
 from guerdon.scoring.outcome import Outcome, pack
 from guerdon.serve.format import Asked, Format, RefusedError, Served, json_bytes
+from guerdon.serve.protocols.nemo_gym import NemoGymFormat
+from guerdon.serve.protocols.openenv import OpenEnvFormat
+from guerdon.serve.protocols.openrlhf import OpenRLHFFormat
+from guerdon.serve.protocols.reward_kit import RewardKitFormat
+from guerdon.serve.protocols.slime import SlimeFormat
+from guerdon.serve.protocols.v1 import V1Format
 from guerdon.types import Sample
 
+FORMATS: tuple[Format, ...] = (
+    V1Format(),
+    RewardKitFormat(),
+    OpenRLHFFormat(),
+    SlimeFormat(),
+    NemoGymFormat(),
+    OpenEnvFormat(),
+)
 SERVED = Served("exact", "3f2a", {"strict": True})
 TIMEOUT = Outcome(None, error="over 10 s", kind="timeout")
 CRASH = Outcome(None, error="the worker process died", kind="crash")

@@ -12,25 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, RootModel
 
-from format_work import JSON, SERVED, outcomes
+from format_work import FORMATS, JSON, SERVED, outcomes
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.format import Format, RefusedError, Route, Served, json_bytes
-from guerdon.serve.protocols.nemo_gym import NemoGymFormat
 from guerdon.serve.protocols.openenv import OpenEnvFormat, Session
-from guerdon.serve.protocols.openrlhf import OpenRLHFFormat
-from guerdon.serve.protocols.reward_kit import RewardKitFormat
-from guerdon.serve.protocols.slime import SlimeFormat
-from guerdon.serve.protocols.v1 import V1Format
 from guerdon.types import Sample
 
-FORMATS: tuple[Format, ...] = (
-    V1Format(),
-    RewardKitFormat(),
-    OpenRLHFFormat(),
-    SlimeFormat(),
-    NemoGymFormat(),
-    OpenEnvFormat(),
-)
 TALK = [
     {"role": "user", "content": "2 + 2?"},
     {"role": "assistant", "content": [{"type": "text", "text": "4"}]},
