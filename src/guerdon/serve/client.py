@@ -105,6 +105,7 @@ class AsyncRewardClient:
         """The pool of connections of the running event loop."""
         if self._transport is None or self._transport.loop is not asyncio.get_running_loop():
             self._transport, self._socket = Transport(self.address, self.options), None
+            self._transport.close_with(self)
         return self._transport
 
     async def setup(self) -> None:

@@ -213,6 +213,7 @@ class RemoteScorer(Scorer):
         loop = asyncio.get_running_loop()
         if (link := self._links.get(loop)) is None:
             link = self._links[loop] = _Link(self._place)
+            link.transport.close_with(self)
         return link
 
 
@@ -221,20 +222,20 @@ class _Link:
 
     def __init__(self, place: RemotePlace) -> None:
         self._place = place
-        self._transport = Transport(place.addresses[0], place.options)
+        self.transport = Transport(place.addresses[0], place.options)
         self._detection: asyncio.Task[Detected] | None = None
         self._socket: SocketClient | None = None
         self.has_socket = True
 
     @property
     def where(self) -> str:
-        return str(self._transport.address)
+        return str(self.transport.address)
 
     async def detected(self, deadline: Deadline | None) -> Detected:
         """What the server speaks, found out once. Raises RemoteError where it cannot be reached."""
         if self._detection is None:
             self._detection = asyncio.create_task(
-                detect(self._transport, self._place.addresses, self._place.format, deadline)
+                detect(self.transport, self._place.addresses, self._place.format, deadline)
             )
         task = self._detection
         try:
@@ -247,20 +248,20 @@ class _Link:
 
     def socket(self, address: Address) -> SocketClient:
         if self._socket is None:
-            self._transport.address = address
+            self.transport.address = address
             session = os.urandom(16).hex()
-            self._socket = SocketClient(self._transport, V1Dialogue, V1Dialogue.path, session)
+            self._socket = SocketClient(self.transport, V1Dialogue, V1Dialogue.path, session)
         return self._socket
 
     async def post(self, url: str, body: bytes, is_verdict: Callable[[Answer], bool]) -> Answer:
-        return await self._transport.request("POST", url, body, is_verdict=is_verdict)
+        return await self.transport.request("POST", url, body, is_verdict=is_verdict)
 
     async def close(self) -> None:
         if self._detection is not None:
             self._detection.cancel()
         if self._socket is not None:
             await self._socket.close()
-        await self._transport.close()
+        await self.transport.close()
 
 
 def _offered(name: str, sample: Sample) -> Any:

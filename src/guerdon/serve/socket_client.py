@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 _HEARTBEAT = 30.0
+_CLOSE_SECONDS = 1.0
 _BUSY_WAIT = 0.05
 _NO_SOCKET = frozenset({400, 404, 405, 426, 501})
 
@@ -55,6 +56,7 @@ class SocketClient:
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._runner: asyncio.Task[None] | None = None
         self._wanted = asyncio.Event()
+        transport.before_close.append(self._drop)
 
     async def ask(self, write: Callable[[int], str]) -> Any:
         """The answer to the question that ``write`` makes of its number.
@@ -123,6 +125,12 @@ class SocketClient:
 
     async def _run(self) -> None:
         """Keep a connection while there is something to ask, and hand out what comes over it."""
+        try:
+            await self._converse()
+        finally:
+            await self._drop()
+
+    async def _converse(self) -> None:
         failures = 0
         while True:
             try:
@@ -159,6 +167,7 @@ class SocketClient:
                     heartbeat=self._heartbeat,
                     max_msg_size=transport.options.max_response,
                     compress=0,
+                    timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
                 )
         except aiohttp.WSServerHandshakeError as error:
             answer = Answer(self.url, error.status, error.headers or {}, b"")

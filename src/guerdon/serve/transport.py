@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import io
 import math
 import os
 import ssl
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ _CONNECT_SECONDS = 10.0
 _CLOSE_SECONDS = 1.0
 _REDIRECTS = 3
 _CHUNK = 1 << 16
+_LARGE = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,6 +80,14 @@ def import_aiohttp() -> Any:
 
 
 _open: weakref.WeakSet[Transport] = weakref.WeakSet()
+_sessions: set[aiohttp.ClientSession] = set()
+"""Held until they are closed, lest one is collected as garbage before it was."""
+
+
+def _close_soon(transport: Transport) -> None:
+    if not transport.loop.is_closed() and transport.process == os.getpid():
+        with contextlib.suppress(RuntimeError):  # it was closed meanwhile
+            transport.loop.call_soon_threadsafe(lambda: transport.loop.create_task(transport.close()))
 
 
 @atexit.register
@@ -112,6 +122,7 @@ class Transport:
                 raise InputError(f"ca_file {os.fspath(options.ca_file)!r} cannot be read: {error}") from None
         self.tasks: set[asyncio.Task[None]] = set()
         """What runs beside the requests for as long as the connections are open."""
+        self.before_close: list[Callable[[], Awaitable[None]]] = []
         self._holder: AsyncGenerator[aiohttp.ClientSession] | None = None
         self._session: aiohttp.ClientSession | None = None
 
@@ -137,15 +148,23 @@ class Transport:
             read_bufsize=1 << 18,
             trust_env=bool(getproxies()),
         )
+        _sessions.add(session)
         try:
             yield session
         finally:
             await session.close()
+            _sessions.discard(session)
+
+    def close_with(self, owner: object) -> None:
+        """Close once ``owner`` is no more."""
+        weakref.finalize(owner, _close_soon, self).atexit = False
 
     async def close(self) -> None:
         """Close the connections."""
         for task in tuple(self.tasks):
             task.cancel()
+        for call in self.before_close:
+            await call()
         holder, self._holder, self._session = self._holder, None, None
         if holder is not None:
             await holder.aclose()
@@ -236,7 +255,7 @@ class Transport:
         session = await self.session()
         for _ in range(_REDIRECTS + 1):
             async with session.request(
-                method, url, data=body, headers=headers, allow_redirects=False
+                method, url, data=_data(body), headers=headers, allow_redirects=False
             ) as response:
                 # The headers are read without regard to case; as a plain dict they would not be.
                 answer = Answer(url, response.status, response.headers, await self._body(response, url))
@@ -296,6 +315,11 @@ class Transport:
                 raise RemoteError(f"{url} answered with a line of more than {len(rest)} bytes", url=url)
         if rest:
             yield rest
+
+
+def _data(body: bytes | None) -> Any:
+    """A body as aiohttp wants it: one that is large is written piece by piece, so that the loop turns."""
+    return io.BytesIO(body) if body is not None and len(body) > _LARGE else body
 
 
 def _redirect(answer: Answer, method: str) -> str | None:

@@ -17,7 +17,12 @@ from typing import Any, Self
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-INFO = {"version": "v-1", "name": "scary", "description": "Letters that scare.", "parameters": {"case": "lower"}}
+INFO = {
+    "version": "v-1",
+    "name": "scary",
+    "description": "Letters that scare.",
+    "parameters": {"case": "lower"},
+}
 SCHEMA = {
     "type": "object",
     "properties": {"scary_letter": {"type": "string", "minLength": 1, "maxLength": 1}},
@@ -82,10 +87,13 @@ class Misbehaving:
 
     async def _start(self) -> None:
         app = web.Application(middlewares=[self._look], client_max_size=1 << 26)
-        routes: dict[str, Callable[[web.Request], Any]] = {"/info": self._info, "/metadata_schema": self._schema}
+        routes: dict[str, Callable[[web.Request], Any]] = {
+            "/info": self._info,
+            "/metadata_schema": self._schema,
+        }
         routes |= {"/score": self._score, "/batch_score": self._batch_score, "/moved": self._moved}
-        routes |= {"/reward": self._reward, "/evaluate": self._reward, "/v1/reward/scary": self._reward}
-        routes |= {"/v1/models/big/judge/reward": self._reward}
+        routes |= {"/reward": self._reward, "/evaluate": self._reward, "/v1/reward/{name}": self._reward}
+        routes |= {"/v1/models/{who}/{model}/reward": self._reward}
         if self.sockets:
             routes["/ws"] = self._socket
         if self.health is not None:
@@ -118,10 +126,12 @@ class Misbehaving:
         if request.method == "POST" and (refusal := await self._fault(request)) is not None:
             return refusal
         key = request.headers.get("Idempotency-Key")
+        response: web.StreamResponse
         if key in self._memory and "jsonl" not in request.headers.get("Accept", ""):
             status, value = self._memory[key]
-            return web.json_response(value, status=status, headers={"Idempotency-Replayed": "true"})
-        response: web.StreamResponse = await handler(request)
+            response = web.json_response(value, status=status, headers={"Idempotency-Replayed": "true"})
+        else:
+            response = await handler(request)
         if key is not None and self.v1 and isinstance(response, web.Response):
             self._memory[key] = (response.status, json.loads(response.body or b"null"))
         if self._after == "half":
@@ -178,7 +188,7 @@ class Misbehaving:
         return 200, {"reward": reward, "metadata": {"feedback": words}, "id": request.get("id")}
 
     def _result(self, row: Any) -> tuple[int, dict[str, Any]]:
-        columns = {n: v for n, v in (row.get("metadata") or {}).items()}
+        columns = row.get("metadata") or {}
         verdict = self._verdict(row["messages"][-1]["content"], columns)
         made = {"reward": "scary", "version": self.version, "parameters": INFO["parameters"]}
         empty = {"id": row.get("id"), "score": None, "reason": None, "metrics": {}, "error": None}
@@ -211,7 +221,11 @@ class Misbehaving:
     async def _batch_score(self, request: web.Request) -> web.Response:
         asked = (await request.json())["requests"]
         problems = [
-            {"type": "missing", "loc": ["body", "requests", i, "metadata", "scary_letter"], "msg": "Field required"}
+            {
+                "type": "missing",
+                "loc": ["body", "requests", i, "metadata", "scary_letter"],
+                "msg": "Field required",
+            }
             for i, one in enumerate(asked)
             if "scary_letter" not in (one.get("metadata") or {})
         ]
@@ -294,7 +308,9 @@ class Misbehaving:
                 await socket.send_json({"n" if is_v1 else "id": n, **error})
                 continue
             if (session, n) not in self._said:
-                self._said[session, n] = self._result(frame["sample"])[1] if is_v1 else self._response(frame)[1]
+                self._said[session, n] = (
+                    self._result(frame["sample"])[1] if is_v1 else self._response(frame)[1]
+                )
             for _ in range(2 if fault == "duplicate" else 1):
                 await self._say(socket, n, self._said[session, n], is_v1)
             if fault == "drop after":
