@@ -231,6 +231,8 @@ class Misbehaving:
         ]
         if problems:
             return web.json_response({"detail": problems}, status=422)
+        if not self.v1 and any(one["turns"][-1]["content"] in FAILURES for one in asked):
+            return web.Response(status=500, text="Internal Server Error")
         return web.json_response({"responses": [self._response(one)[1] for one in asked]})
 
     async def _reward(self, request: web.Request) -> web.Response:

@@ -163,6 +163,17 @@ def test_one_item_that_does_not_fit_does_not_fail_the_batch(adaptive: Misbehavin
             client.batch_score(requests)
 
 
+def test_one_item_that_raises_does_not_fail_the_batch_of_a_server_that_says_only_500(
+    adaptive: Misbehaving,
+) -> None:
+    requests = [asked("a"), asked("raise"), asked("z")]
+    with RewardClient(adaptive.url, retries=1) as client:
+        first, second, third = client.batch_score(requests, on_error="return")
+        assert (getattr(first, "reward", None), getattr(third, "reward", None)) == (1.0, 0.0)
+        assert isinstance(second, RemoteError)
+        assert "answered 500: 'Internal Server Error' (2 tries)" in str(second)
+
+
 def test_a_large_batch_goes_in_pieces_and_comes_in_order(server: Misbehaving) -> None:
     requests = [asked("z" if i % 3 == 0 else "a") for i in range(1000)]
     big = [asked("a" * 1_500_000) for _ in range(5)]
@@ -176,7 +187,7 @@ def test_a_large_batch_goes_in_pieces_and_comes_in_order(server: Misbehaving) ->
 
 
 def test_a_piece_that_fails_fails_its_own_items_only(server: Misbehaving) -> None:
-    server.faults.append("500")
+    server.faults.append("503")
     with RewardClient(server.url, retries=0, max_connections=1) as client:
         responses = client.batch_score([asked("a") for _ in range(300)], on_error="return")
     assert [isinstance(r, RemoteError) for r in responses] == [True] * 256 + [False] * 44

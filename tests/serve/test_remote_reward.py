@@ -216,6 +216,24 @@ def test_a_server_that_changes_its_version(server: Misbehaving) -> None:
     assert reward.version == "v-2"
 
 
+def test_a_run_that_meets_another_version_fails_those_samples(server: Misbehaving) -> None:
+    def changing() -> Iterator[dict[str, Any]]:
+        for i, row in enumerate(rows(2_000)):
+            if i == 1_000:
+                time.sleep(0.5)
+                server.version = "v-2"
+            yield row
+
+    results = list(guerdon.score(remote(server), changing()))
+    assert [result.failed for result in results] == [False] * 1_000 + [True] * 1_000
+    assert "the server now has version v-2 of remote, and this run began with v-1" in str(results[-1].error)
+
+
+def test_an_address_is_a_reward(server: Misbehaving) -> None:
+    assert guerdon.score(f"{server.url}/rewards/scary", rows(4)).scores == [1.0, 0.0, 1.0, 0.0]
+    assert guerdon.get_reward_function(server.url, scary_letter="q").parameters == {"scary_letter": "q"}
+
+
 def test_fixed_arguments_are_part_of_the_version(server: Misbehaving) -> None:
     plain, fixed = remote(server), remote(server, scary_letter="q")
     assert plain.version == "v-1"

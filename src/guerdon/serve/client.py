@@ -230,7 +230,12 @@ class AsyncRewardClient:
     ) -> None:
         """Score a piece; what fails on its way fails for every item, what fails for one of them for that."""
         try:
-            answer = await self._post_piece(piece)
+            may_split = on_error == "return" and len(piece) > 1
+            answer = await self._post_piece(piece, (lambda a: a.status == 500) if may_split else None)
+            if may_split and answer.status == 500:
+                # Other servers answer so where one item raises; alone, each has its own answer.
+                await asyncio.gather(*(self._score_piece([item], found, on_error) for item in piece))
+                return
             if on_error == "return" and (refused := _refused(answer, len(piece))):
                 # Other servers refuse a whole batch for one item.
                 for i, error in refused.items():
@@ -251,9 +256,11 @@ class AsyncRewardClient:
             for (place, _), item in zip(piece, responses, strict=True):
                 found[place] = _response(item, answer.where)
 
-    async def _post_piece(self, piece: Piece) -> Answer:
+    async def _post_piece(self, piece: Piece, is_verdict: Callable[[Answer], bool] | None = None) -> Answer:
         body = b'{"requests":[' + b",".join(body for _, body in piece) + b"]}"
-        return await self._on_this_loop().request("POST", self.address / "batch_score", body)
+        return await self._on_this_loop().request(
+            "POST", self.address / "batch_score", body, is_verdict=is_verdict
+        )
 
     async def stream_scores(
         self, samples: Iterable[Sample | Mapping[str, Any]]

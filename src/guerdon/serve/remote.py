@@ -6,7 +6,6 @@ import asyncio
 import math
 import os
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -66,7 +65,7 @@ class RemoteScorer(Scorer):
         self._told: Provenance | None = None
         self._required: list[str] | None = None
         self._asked_at = -_ASK_AGAIN_SECONDS
-        self._links: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Link] = weakref.WeakKeyDictionary()
+        self._links: dict[asyncio.AbstractEventLoop, _Link] = {}
 
     @classmethod
     def of(cls, asked: RemoteAsked) -> RemoteScorer:
@@ -104,7 +103,7 @@ class RemoteScorer(Scorer):
         return {n: v for n, v in self.__dict__.items() if n != "_links"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _links=weakref.WeakKeyDictionary())
+        self.__dict__.update(state, _links={})
 
     # What it is.
 
@@ -212,6 +211,8 @@ class RemoteScorer(Scorer):
     def _link(self) -> _Link:
         loop = asyncio.get_running_loop()
         if (link := self._links.get(loop)) is None:
+            for ended in [other for other in self._links if other.is_closed()]:
+                del self._links[ended]
             link = self._links[loop] = _Link(self._place)
             link.transport.close_with(self)
         return link

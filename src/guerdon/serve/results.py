@@ -41,7 +41,9 @@ def read_result(value: Any, where: str) -> EvaluateResult:
 def _metric(value: Any) -> MetricResult:
     if isinstance(value, int | float):
         return MetricResult(value)
-    return MetricResult(value["score"], value.get("success"), value.get("reason"), weight=value.get("weight"))
+    # Reward Kit's word for success, in the metrics of its results.
+    success = value.get("success", value.get("is_score_valid"))
+    return MetricResult(value["score"], success, value.get("reason"), weight=value.get("weight"))
 
 
 def _provenance(value: Mapping[str, Any]) -> Provenance | None:

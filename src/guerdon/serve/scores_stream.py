@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any
@@ -89,17 +90,21 @@ class ScoresStream:
     ) -> None:
         """Score the items of a piece; each future is given its result, or the failure in place of it."""
         transport = self._transport
-        tries = 0
+        tries, before, key = 0, -1, ""
         try:
             async with transport.room:
                 deadline = transport.options.deadline()
                 while open_items:
                     tries += 1
-                    before, wait = len(open_items), 0.0
+                    if len(open_items) != before:  # another body, which another key is for
+                        before, key = len(open_items), os.urandom(16).hex()
+                    wait = 0.0
                     places = list(open_items)
                     body = b'{"samples":[' + b",".join(open_items.values()) + b"]}"
                     try:
-                        async with transport.lines(self._url, body, _STREAMED, deadline) as answer:
+                        async with transport.lines(
+                            self._url, body, {**_STREAMED, "Idempotency-Key": key}, deadline
+                        ) as answer:
                             if isinstance(answer, Answer):
                                 if answer.is_fault:
                                     wait = retry_after(answer.headers)

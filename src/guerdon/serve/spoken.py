@@ -13,6 +13,8 @@ from guerdon.serve.results import read_result
 from guerdon.serve.sample_json import json_of
 from guerdon.types import EvaluateResult, Sample
 
+_GENERIC_SERVER_SAYS = "Internal server error during evaluation: "
+
 
 class Spoken(ABC):
     """One format; ``path`` is where a sample is posted, relative to the reward's address."""
@@ -151,4 +153,4 @@ def _detail(answer: Answer) -> str | None:
     except RemoteError:
         return None
     detail = value.get("detail") if isinstance(value, dict) else None
-    return detail if isinstance(detail, str) else None
+    return detail.removeprefix(_GENERIC_SERVER_SAYS) if isinstance(detail, str) else None

@@ -1,7 +1,7 @@
 """Transport: HTTP requests to one server, kept alive, bounded, tried again and in time.
 
-aiohttp is what it stands on. Of the libraries that were measured, against a bare server with 32 requests in
-flight, it is the quickest but for one young one, and it speaks WebSocket too; see benchmarks/calling.py.
+aiohttp is what it stands on: measured beside its like (``benchmarks/calling.py``) it costs a request a twentieth of
+what httpx takes, it is typed, and it speaks WebSocket too.
 """
 
 from __future__ import annotations
