@@ -504,3 +504,15 @@ def test_an_older_client_s_request_is_sent_as_theirs(server: Misbehaving) -> Non
     }
     with RewardClient(server.url) as client, pytest.raises(InputError, match=r"must be a guerdon\.Request"):
         client.score(json.loads("{}"))
+
+
+def test_without_the_extra_the_error_says_what_to_install() -> None:
+    script = (
+        "import sys\nsys.modules['aiohttp'] = None\nimport guerdon\n"
+        "reward = guerdon.RewardFunction(endpoint='http://127.0.0.1:9', mode='remote')\n"
+        "print(reward('a').error_kind)\n"
+        "guerdon.RewardClient('http://127.0.0.1:9').info()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "missing_extra\n"
+    assert done.stderr.endswith('calling a reward server needs an extra: pip install "guerdon[client]"\n')

@@ -220,7 +220,10 @@ def test_a_run_that_meets_another_version_fails_those_samples(server: Misbehavin
     def changing() -> Iterator[dict[str, Any]]:
         for i, row in enumerate(rows(2_000)):
             if i == 1_000:
-                time.sleep(0.5)
+                until = time.monotonic() + 20
+                while len(server.scored) < 1_000 and time.monotonic() < until:
+                    time.sleep(0.01)
+                time.sleep(0.05)
                 server.version = "v-2"
             yield row
 
