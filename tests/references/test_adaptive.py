@@ -99,11 +99,6 @@ def test_metadata_is_checked(scary: ModuleType, metadata: dict[str, str], says: 
     assert says in str(result.error)
 
 
-def test_starting_the_server_says_what_to_do(scary: ModuleType) -> None:
-    with pytest.raises(RewardError, match="does not serve"):
-        scary.ScaryLetterRewardServer(port=50056)
-
-
 def test_empty_metadata(text: str, tmp_path: Path) -> None:
     module = server_module(text, tmp_path, "no_metadata_reward_server.py", "from adaptive", "SQL Query")
     rows = [{"messages": turns("x" * n), "other": 1} for n in (0, 50, 100, 150)]
