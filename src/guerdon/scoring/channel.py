@@ -47,6 +47,8 @@ class Channel:
         self._socket, self._slot = ours, slot
         self._frames = Frames()
         self._out = bytearray()
+        # Kept: a fresh one for every read would be mapped and unmapped by the system each time.
+        self._buffer = memoryview(bytearray(_PIECE))
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -77,15 +79,15 @@ class Channel:
         messages: list[Any] = []
         while True:
             try:
-                data = self._socket.recv(_PIECE)
+                count = self._socket.recv_into(self._buffer)
             except BlockingIOError:
                 return messages
             except ConnectionResetError:
-                data = b""
-            if not data:
+                count = 0
+            if not count:
                 return messages or None
-            messages.extend(self._frames.feed(data))
-            if len(data) < _PIECE:  # that was all; what comes now is told anew
+            messages.extend(self._frames.feed(self._buffer[:count]))
+            if count < _PIECE:  # that was all; what comes now is told anew
                 return messages
 
     def running(self) -> tuple[int, float]:

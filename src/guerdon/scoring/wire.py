@@ -40,7 +40,7 @@ class Frames:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[Any]:
+    def feed(self, data: bytes | memoryview) -> Iterator[Any]:
         """The messages that are complete with these bytes; raises BrokenFrameError."""
         self._buffer += data
         start = 0
@@ -91,6 +91,11 @@ class Slot:
         self._times[_SINCE] = time.monotonic()
         self._indices[_ITEM] = item
         self._indices[_RUNNING] = index
+
+    def step(self, item: int, now: float) -> None:
+        """Say that the next item of the call runs, since ``now``."""
+        self._times[_SINCE] = now
+        self._indices[_ITEM] = item
 
     def stop(self) -> None:
         """Say that nothing runs."""

@@ -41,6 +41,8 @@ _CANCEL_GRACE = 0.2
 _BEAT_SECONDS = 0.05
 _PR_SET_PDEATHSIG = 1
 
+_buffer = memoryview(bytearray(1 << 18))
+"""What is read goes here: a fresh one for every read would be mapped and unmapped by the system each time."""
 _inside = False
 
 
@@ -139,10 +141,10 @@ def receive(
     while not pending:
         if not select.select([connection], [], [], patience)[0]:
             return None
-        data = connection.recv(1 << 18)
-        if not data:
+        count = connection.recv_into(_buffer)
+        if not count:
             return None
-        pending.extend(frames.feed(data))
+        pending.extend(frames.feed(_buffer[:count]))
     return pending.pop(0)
 
 

@@ -26,6 +26,10 @@ TICK = 0.05
 _AHEAD_SECONDS = 0.02
 """How much work a peer that answers one call after the other is given at once."""
 _AHEAD_CALLS = 64
+_QUICK_SECONDS = 0.0003
+_GATHERED = 16
+"""Calls that are so quick that handing them over costs as much are handed over together: those that come while a
+peer is busy wait until it has answered, or until there are this many."""
 _BEAT_SLACK = 1.0
 _LOAD_TRIES = 3
 _BLAMELESS_DEATHS = 3
@@ -238,6 +242,7 @@ class Desk:
         self._ticker: asyncio.TimerHandle | None = None
         self._closed = False
         self._room = 1
+        self._gathers = False
 
     # Starting and stopping.
 
@@ -388,6 +393,8 @@ class Desk:
                 queue.popleft()
                 continue
             station = self._idlest(job.alone)
+            if station is not None and self._gathers and station.jobs and len(queue) < _GATHERED:
+                break
             if station is None or (left := room - len(station.jobs)) <= 0:
                 break
             # One after the other to the same peer where there is but one.
@@ -420,7 +427,9 @@ class Desk:
         """How many calls a peer may have in hand."""
         if self.description is not None and not self.description.direct:
             self._room = self.limits.concurrency
+            self._gathers = False
         else:
+            self._gathers = self._cost < _QUICK_SECONDS
             self._room = max(2, min(_AHEAD_CALLS, int(_AHEAD_SECONDS / max(self._cost, 1e-6))))
 
     def _watch_writing(self, station: _Station) -> None:

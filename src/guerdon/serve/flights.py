@@ -14,8 +14,8 @@ from guerdon.scoring.wire import Slot
 from guerdon.scoring.worker import overran
 from guerdon.serve.calls import TOGETHER, Answer, Call
 from guerdon.serve.format import RefusedError
-from guerdon.serve.servant import NOTHING, Servant, known_of, refusal
-from guerdon.serve.work import Work
+from guerdon.serve.servant import NOTHING, Servant, refusal
+from guerdon.serve.work import Work, known_of
 
 _GRACE = 0.2
 """Seconds that a coroutine has to end once it is cancelled."""

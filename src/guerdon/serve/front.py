@@ -21,7 +21,7 @@ from guerdon.serve.lane import Lane
 from guerdon.serve.logs import Log
 from guerdon.serve.metrics import Gauges, Metrics
 from guerdon.serve.options import ServeOptions
-from guerdon.serve.resident import fast_loop
+from guerdon.serve.resident import collect_less, fast_loop
 
 _KEEP_ALIVE = 75
 _POLL = 0.02
@@ -111,6 +111,7 @@ class Front:
     async def _serve(self, listener: socket.socket) -> None:
         try:
             await asyncio.gather(*(desk.start() for desk in self.desks.values()))
+            collect_less()
             await self._server.serve([listener])
         finally:
             for desk in self.desks.values():

@@ -17,26 +17,20 @@ from typing import TYPE_CHECKING, Any
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.scorer import FunctionScorer
 from guerdon.reward.targets import ServerScore
-from guerdon.scoring.outcome import Outcome
+from guerdon.scoring.outcome import Outcome, pack
 from guerdon.scoring.wire import Slot
-from guerdon.serve.calls import EVERY, TOGETHER, Answer, Call
+from guerdon.serve.calls import TOGETHER, Answer, Call
 from guerdon.serve.format import Asked, RefusedError, Served, json_bytes, read_object
 from guerdon.serve.protocols import FORMATS
-from guerdon.serve.protocols.adaptive import AdaptiveFormat, ServerReader
-from guerdon.serve.work import SampleWork, ServerWork, Work, items_of
+from guerdon.serve.protocols.adaptive import AdaptiveFormat, ServerReader, reply_of, written_one
+from guerdon.serve.work import SampleWork, ServerWork, Work, failures_of, items_of, known_of, run_at_once
 
 if TYPE_CHECKING:
     from guerdon.serve.server import RewardServer
 
-_PART_SECONDS = 0.02
-"""How long a call may go on before what is left of it is given back, for other workers to share."""
 _AWAITS = {"GET_AWAITABLE", "GET_ANEXT", "SEND", "BEFORE_ASYNC_WITH", "YIELD_VALUE"}
+_ADAPTIVE = next(i for i, format in enumerate(FORMATS) if isinstance(format, AdaptiveFormat))
 NOTHING: Mapping[int, Outcome] = {}
-
-
-def known_of(known: Mapping[int, Outcome], item: int) -> Outcome | None:
-    """What is known of an item before it is scored: its own outcome, or that of all."""
-    return known.get(item) or known.get(EVERY)
 
 
 class Servant:
@@ -49,6 +43,8 @@ class Servant:
         self.direct = not reward.is_async or never_suspends(_awaited(reward))
         """Whether an answer needs no event loop that turns meanwhile."""
         self._reader = ServerReader(self.server) if self.server is not None else None
+        quick = self.direct and self.server is not None and not self.server.overrides_batch_score()
+        self._quick = _ADAPTIVE if quick else -1
 
     def answer(self, call: Call) -> Answer:
         """The answer to a call of a reward that never waits; raises nothing but what ends the process."""
@@ -64,6 +60,32 @@ class Servant:
             return refusal(call, refused, started)
         finally:
             self.slot.stop()
+
+    def answer_plain(self, identity: int, choices: tuple[tuple[int, str], ...], body: bytes) -> Answer:
+        """As ``answer`` for a call that is no more than a body; one request for a RewardServer the short way."""
+        choice = choices[0]
+        if choice[0] != self._quick or choice[1] == "batch_score" or len(choices) > 1:
+            return self.answer(Call(identity, choices, body))
+        assert self._reader is not None
+        assert self.server is not None
+        started = time.perf_counter()
+        try:
+            request = self._reader.one(choice[1], body)
+        except RefusedError as refused:
+            return refusal(Call(identity, choices, body), refused, started)
+        number = request.__dict__["id"]
+        self.slot.start(identity)
+        try:
+            reply = reply_of(run_at_once(self.server.score(request)), number, self.reward.name)
+        except (Exception, SystemExit) as error:  # the edge: what a reward raises is its sample's failure
+            reply = pack(self.reward.failure_of(error))
+        finally:
+            self.slot.stop()
+        status, response = written_one(choice[1], number, reply)
+        seconds = time.perf_counter() - started
+        if len(reply) == 2:
+            return Answer(identity, seconds, status, response, (reply[0],), None, choice)
+        return Answer(identity, seconds, status, response, (None,), failures_of((reply,)), choice)
 
     def work(self, call: Call) -> Work:
         """What a call asks. Raises RefusedError."""
@@ -93,19 +115,12 @@ class Servant:
             start(call.id, TOGETHER)
             results = work.run_all([known_of(known, i) or item for i, item in enumerate(items)])
             return work.answer(call.id, time.perf_counter() - started, results)
-        results = []
-        for i, item in enumerate(items):
-            start(call.id, i)
-            if known and (outcome := known_of(known, i)) is not None:
-                results.append(outcome)
-            elif type(item) is Outcome:
-                results.append(item)
-            else:
-                results.append(work.run(item))
-            if i + 1 < count and (seconds := time.perf_counter() - started) > _PART_SECONDS:
-                rest = work.rest(call.id, seconds, results, known)
-                if rest is not None:
-                    return rest
+        start(call.id)
+        results = work.run_each(known, self.slot)
+        if len(results) < count:
+            rest = work.rest(call.id, time.perf_counter() - started, results, known)
+            assert rest is not None
+            return rest
         return work.answer(call.id, time.perf_counter() - started, results)
 
 

@@ -91,7 +91,10 @@ class RewardServer(ABC, Generic[MetadataT]):
             return
         self._start(workers, options)
         if blocking:
+            from guerdon.serve.resident import collect_less
+
             assert self._running is not None
+            collect_less()
             self._running.wait()
 
     def _start(self, workers: int | None, options: dict[str, Any]) -> None:

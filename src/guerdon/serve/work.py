@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from guerdon.errors import InvalidResultError
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.freight import row_bytes
 from guerdon.scoring.outcome import Outcome, pack
+from guerdon.scoring.wire import Slot
 from guerdon.scoring.worker import ascore_samples, samples_of, score_samples
 from guerdon.serve.calls import EVERY, Answer
 from guerdon.serve.format import Asked, Format, Served
@@ -21,10 +23,21 @@ if TYPE_CHECKING:
     from guerdon.serve.server import RewardServer
 
 
+_PART_SECONDS = 0.02
+"""How long a call may go on before what is left of it is given back, for other workers to share."""
+
+
+def known_of(known: Mapping[int, Outcome], item: int) -> Outcome | None:
+    """What is known of an item before it is scored: its own outcome, or that of all."""
+    return known.get(item) or known.get(EVERY)
+
+
 class Work(ABC):
     """The items of one call; an item that is an Outcome already needs no scoring."""
 
     items: Sequence[Any]
+    divisible = False
+    """Whether what is left of them can be given back, for others to share."""
     whole = False
     """Whether the items are scored together, by a batched reward."""
 
@@ -43,6 +56,21 @@ class Work(ABC):
     async def fly_all(self, items: Sequence[Any]) -> list[Any]:
         """The async twin of ``run_all``."""
         return [await self.fly(item) for item in items]
+
+    def run_each(self, known: Mapping[int, Outcome], slot: Slot) -> list[Any]:
+        """The results of the items one after the other, told to the slot; not all where that takes long."""
+        results: list[Any] = []
+        until = time.monotonic() + _PART_SECONDS
+        for i, item in enumerate(self.items):
+            now = time.monotonic()
+            if now > until and i and self.divisible:
+                break
+            slot.step(i, now)
+            if known and (outcome := known_of(known, i)) is not None:
+                results.append(outcome)
+            else:
+                results.append(item if type(item) is Outcome else self.run(item))
+        return results
 
     @abstractmethod
     def answer(self, call_id: int, seconds: float, results: Sequence[Any]) -> Answer:
@@ -68,6 +96,7 @@ class SampleWork(Work):
         self._choice, self._format, self._context = choice, format, asked.context
         self.items = asked.samples
         self.whole = reward.is_batch
+        self.divisible = format is not None
 
     def run(self, item: Sample) -> Outcome:
         if self._reward.is_async:
@@ -95,8 +124,6 @@ class SampleWork(Work):
     def rest(
         self, call_id: int, seconds: float, results: Sequence[Outcome], known: Mapping[int, Outcome]
     ) -> Answer | None:
-        if self._format is None:
-            return None
         left = range(len(results), len(self.items))
         rows = tuple(_row(known.get(i) or known.get(EVERY) or self.items[i]) for i in left)
         context = pickle.dumps(self._context, 5)
@@ -129,7 +156,7 @@ class ServerWork(Work):
         self._score = server.score
         self._ids = asked.ids
         self._batch_cls: Any = asked.batch_cls
-        self.items = list(zip(asked.requests, asked.ids, strict=True))
+        self.items = list(zip(asked.requests, asked.ids, strict=False))
         self.whole = choice[1] == "batch_score" and server.overrides_batch_score()
 
     def run(self, item: Any) -> Reply | Outcome:
@@ -137,6 +164,34 @@ class ServerWork(Work):
             return reply_of(run_at_once(self._score(item[0])), item[1], self._reward.name)
         except (Exception, SystemExit) as error:  # the edge: what a reward raises is its item's failure
             return self._failure(error)
+
+    def run_each(self, known: Mapping[int, Outcome], slot: Slot) -> list[Any]:
+        # As above, with what it calls written out: for a reward that is quick, this loop is what a batch costs.
+        if known:
+            return super().run_each(known, slot)
+        results: list[Any] = []
+        append, score, step, clock, name = (
+            results.append,
+            self._score,
+            slot.step,
+            time.monotonic,
+            self._reward.name,
+        )
+        for i, (request, identity) in enumerate(self.items):
+            step(i, clock())
+            try:
+                value: Any = score(request)
+                try:
+                    value.send(None)
+                except StopIteration as stop:
+                    value = stop.value
+                except AttributeError:
+                    if hasattr(value, "send"):
+                        raise
+                append(reply_of(value, identity, name))
+            except (Exception, SystemExit) as error:  # the edge, as above
+                append(self._failure(error))
+        return results
 
     async def fly(self, item: Any) -> Reply | Outcome:
         try:

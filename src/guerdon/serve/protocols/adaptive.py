@@ -89,7 +89,11 @@ def written(op: str, ids: Sequence[int | None], replies: Sequence[Reply | Outcom
             for reply, identity in zip(replies, ids, strict=True)
         ]
         return 200, b'{"responses":[' + b",".join(items) + b"]}"
-    (reply,), (identity,) = replies, ids
+    return written_one(op, ids[0], replies[0])
+
+
+def written_one(op: str, identity: int | None, reply: Reply | Outcome) -> tuple[int, bytes]:
+    """The answer to a request for one score."""
     if op == "frame":
         assert identity is not None  # a frame without one was refused
         return 200, frames_of(reply[1], identity) if len(reply) == 2 else _error_frame(reply, identity)
@@ -217,6 +221,17 @@ class ServerReader:
         self._batch_cls = many
         self._many = many.__pydantic_validator__.validate_json
 
+    def one(self, op: str, body: bytes) -> ValidatedRequest[Any]:
+        """The request in a body that holds one. Raises RefusedError."""
+        try:
+            request: ValidatedRequest[Any] = self._one(body)
+        except ValidationError:
+            return self.read(op, body).requests[0]
+        fields = request.__dict__
+        if fields["metadata"] is None or (op == "frame" and fields["id"] is None):
+            return self.read(op, body).requests[0]
+        return request
+
     def read(self, op: str, body: bytes) -> ServerRequests:
         """Raises RefusedError that lists every problem of every item."""
         try:
@@ -224,12 +239,10 @@ class ServerReader:
         except ValidationError as error:
             problems = problems_of(error)
             raise refused_frame(body, problems) if op == "frame" else RefusedError(422, problems) from None
+        ids = [request.__dict__["id"] for request in requests]
         problems = []
-        ids = []
         for i, request in enumerate(requests):
-            fields = request.__dict__
-            ids.append(fields["id"])
-            if fields["metadata"] is None:
+            if (fields := request.__dict__)["metadata"] is None:
                 place = ("requests", i) if op == "batch_score" else ()
                 problems += self._fill(fields, place)
         if op == "frame" and ids[0] is None:
@@ -253,9 +266,16 @@ _serialize = Response.__pydantic_serializer__.to_json
 def reply_of(value: Any, identity: int | None, name: str) -> Reply | Outcome:
     """What a RewardServer's ``score`` gave, as it goes out. Raises InvalidResultError for what is no result."""
     try:
-        if type(value) is Response:
+        if type(value) is not Response:
+            return _foreign_reply(value, identity, name)
+        fields = value.__dict__
+        if identity is not None or type(fields["reward"]) is not float:
             return _own_reply(value, identity)
-        return _foreign_reply(value, identity, name)
+        body = _serialize(value)
+        # What is no number is written as these words, which a text may hold too.
+        if b"NaN" in body or b"Infinity" in body:
+            return _own_reply(value, identity)
+        return fields["reward"], body
     except ValueError as error:
         if isinstance(error, InvalidResultError):
             raise
