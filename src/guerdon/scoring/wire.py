@@ -92,6 +92,12 @@ class Slot:
         self._indices[_ITEM] = item
         self._indices[_RUNNING] = index
 
+    def begin(self, index: int, now: float) -> None:
+        """As ``start`` with the first item, where the time is known."""
+        self._times[_SINCE] = now
+        self._indices[_ITEM] = 0
+        self._indices[_RUNNING] = index
+
     def step(self, item: int, now: float) -> None:
         """Say that the next item of the call runs, since ``now``."""
         self._times[_SINCE] = now

@@ -112,7 +112,7 @@ class FrameReader:
                 if end - body < length:
                     self._needed = body + length - start
                     break
-                payload = apply_mask(bytes(buffer[body : body + length]), bytes(buffer[body - 4 : body]))
+                payload = apply_mask(buffer[body : body + length], buffer[body - 4 : body])
                 start = body + length
                 if first == 0x81 and not self._started:
                     yield TEXT, payload

@@ -25,6 +25,8 @@ from guerdon.serve.protocols import FORMATS
 from guerdon.serve.work import failures_of
 
 JSON = (b"content-type", b"application/json")
+_JSON = (JSON,)
+_JSON_AGAIN = (JSON, (b"retry-after", b"1"))
 Headers = Sequence[tuple[bytes, bytes]]
 _LINES = (b"application/jsonl", b"application/x-ndjson")
 _JSON_TYPES = (b"application/json", b"text/json")
@@ -204,10 +206,7 @@ class Gate:
             status, body = _as_a_whole(answer)
         elif status == 504 and not answer.id:
             body = _naming(asking.body, body)
-        headers: list[tuple[bytes, bytes]] = [JSON]
-        if status == 503:
-            headers.append((b"retry-after", b"1"))
-        reply = Reply(status, body, headers)
+        reply = Reply(status, body, _JSON_AGAIN if status == 503 else _JSON)
         endpoint = asking.endpoint
         if answer.scores or answer.failures:
             self.metrics.scores(endpoint.reward, answer.scores, answer.failures)
@@ -238,7 +237,7 @@ class Gate:
         """Count, log and keep what came of a request."""
         endpoint, status = asking.endpoint, reply.status
         self.metrics.request(endpoint.reward, format, op, status, seconds)
-        failures = sum(answer.failures.values()) if answer is not None and answer.failures else 0
+        failures = 0 if answer is None or not answer.failures else sum(answer.failures.values())
         if self.log.wants(status, seconds, failures):
             self.log.request(
                 asking.request_id,

@@ -20,7 +20,7 @@ from guerdon.scoring.worker import Resident, receive, resident_bytes
 from guerdon.serve.calls import Answer, Call
 from guerdon.serve.flights import Flights
 from guerdon.serve.schema import Description, describe
-from guerdon.serve.servant import Servant
+from guerdon.serve.servant import Servant, packed
 
 _FLUSH_SECONDS = 0.005
 _BEAT_SECONDS = 0.05
@@ -28,8 +28,6 @@ _READ_BYTES = 1 << 18
 _LANDING_SECONDS = 30.0
 _PLAIN_FIELDS = 3
 """How many fields of a Call there are where it is no more than a body."""
-_ANSWER_FIELDS = 7
-"""How many fields of an Answer travel where the rest is as it is by default."""
 
 
 class RewardResident(Resident):
@@ -103,11 +101,6 @@ def _serve(servant: Servant, connection: socket.socket, frames: Frames, pending:
             connection.sendall(frame(("answers", answers)))
 
 
-def packed(answer: Answer) -> Sequence[Any]:
-    """An answer as a plain tuple, which is quicker to pickle."""
-    return tuple(answer) if answer.status == 0 else tuple(answer[:_ANSWER_FIELDS])
-
-
 class _Loop:
     """The calls of one connection, on an event loop."""
 
@@ -179,13 +172,14 @@ class _Loop:
             servant = self._servant
             for fields in message[1]:
                 if len(fields) == _PLAIN_FIELDS:
-                    self._reply(servant.answer_plain(*fields))
+                    self._answers.append(servant.answer_plain(*fields))
                 else:
-                    self._reply(servant.answer(Call(*fields)))
+                    self._answers.append(packed(servant.answer(Call(*fields))))
                 if time.perf_counter() - flushed > _FLUSH_SECONDS:
                     self._flush()
                     flushed = time.perf_counter()
-            self._servant.slot.beat()
+            servant.slot.stop()
+            servant.slot.beat()
         else:
             for fields in message[1]:
                 self._flights.begin(Call(*fields), self._reply)

@@ -23,13 +23,15 @@ from guerdon.serve.calls import TOGETHER, Answer, Call
 from guerdon.serve.format import Asked, RefusedError, Served, json_bytes, read_object
 from guerdon.serve.protocols import FORMATS
 from guerdon.serve.protocols.adaptive import AdaptiveFormat, ServerReader, reply_of, written_one
-from guerdon.serve.work import SampleWork, ServerWork, Work, failures_of, items_of, known_of, run_at_once
+from guerdon.serve.work import SampleWork, ServerWork, Work, failures_of, items_of, known_of
 
 if TYPE_CHECKING:
     from guerdon.serve.server import RewardServer
 
 _AWAITS = {"GET_AWAITABLE", "GET_ANEXT", "SEND", "BEFORE_ASYNC_WITH", "YIELD_VALUE"}
 _ADAPTIVE = next(i for i, format in enumerate(FORMATS) if isinstance(format, AdaptiveFormat))
+_ANSWER_FIELDS = 7
+"""How many fields of an Answer travel where the rest is as it is by default."""
 NOTHING: Mapping[int, Outcome] = {}
 
 
@@ -61,31 +63,39 @@ class Servant:
         finally:
             self.slot.stop()
 
-    def answer_plain(self, identity: int, choices: tuple[tuple[int, str], ...], body: bytes) -> Answer:
-        """As ``answer`` for a call that is no more than a body; one request for a RewardServer the short way."""
+    def answer_plain(
+        self, identity: int, choices: tuple[tuple[int, str], ...], body: bytes
+    ) -> tuple[Any, ...]:
+        """As ``answer`` for a call that is no more than a body, with the answer packed.
+
+        One request for a RewardServer takes a short way here. The slot is left as it is: whoever answers several
+        calls stops it after the last.
+        """
         choice = choices[0]
-        if choice[0] != self._quick or choice[1] == "batch_score" or len(choices) > 1:
-            return self.answer(Call(identity, choices, body))
-        assert self._reader is not None
-        assert self.server is not None
-        started = time.perf_counter()
-        try:
-            request = self._reader.one(choice[1], body)
-        except RefusedError as refused:
-            return refusal(Call(identity, choices, body), refused, started)
+        reader, server, started = self._reader, self.server, time.monotonic()
+        if choice[0] != self._quick or choice[1] == "batch_score" or reader is None or server is None:
+            return packed(self.answer(Call(identity, choices, body)))
+        if (request := reader.one(choice[1], body)) is None:  # it is in another format, or malformed
+            return packed(self.answer(Call(identity, choices, body)))
         number = request.__dict__["id"]
-        self.slot.start(identity)
+        self.slot.begin(identity, started)
         try:
-            reply = reply_of(run_at_once(self.server.score(request)), number, self.reward.name)
+            value: Any = server.score(request)
+            try:
+                value.send(None)
+            except StopIteration as stop:
+                value = stop.value
+            except AttributeError:
+                if hasattr(value, "send"):
+                    raise
+            reply = reply_of(value, number, self.reward.name)
         except (Exception, SystemExit) as error:  # the edge: what a reward raises is its sample's failure
             reply = pack(self.reward.failure_of(error))
-        finally:
-            self.slot.stop()
         status, response = written_one(choice[1], number, reply)
-        seconds = time.perf_counter() - started
+        seconds = time.monotonic() - started
         if len(reply) == 2:
-            return Answer(identity, seconds, status, response, (reply[0],), None, choice)
-        return Answer(identity, seconds, status, response, (None,), failures_of((reply,)), choice)
+            return (identity, seconds, status, response, (reply[0],), None, choice)
+        return (identity, seconds, status, response, (None,), failures_of((reply,)), choice)
 
     def work(self, call: Call) -> Work:
         """What a call asks. Raises RefusedError."""
@@ -122,6 +132,11 @@ class Servant:
             assert rest is not None
             return rest
         return work.answer(call.id, time.perf_counter() - started, results)
+
+
+def packed(answer: Answer) -> tuple[Any, ...]:
+    """An answer as a plain tuple, which is quicker to pickle, without fields that are as they are by default."""
+    return tuple(answer) if answer.status == 0 else tuple(answer[:_ANSWER_FIELDS])
 
 
 def refusal(call: Call, refused: RefusedError, started: float) -> Answer:

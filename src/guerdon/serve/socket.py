@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cached_property
 from http import HTTPStatus
+from time import perf_counter
 from urllib.parse import parse_qs
 
 from guerdon.serve.frames import (
@@ -190,9 +192,18 @@ class Socket(asyncio.Protocol):
 
 
 class _Asking(Asking):
+    method = "WS"
+    headers: Headers = ()
+
     def __init__(self, socket: Socket, gate: Gate, endpoint: Endpoint, payload: bytes) -> None:
-        super().__init__(gate, endpoint, "WS", (), gate.new_id(), socket.client, payload)
-        self._socket = socket
+        # What the base class does, but for the id, which is made where somebody asks for it.
+        self._gate, self.endpoint, self.body, self.choices = gate, endpoint, payload, endpoint.choices
+        self._socket, self.client = socket, socket.client
+        self.started = perf_counter()
+
+    @cached_property
+    def request_id(self) -> str:  # type: ignore[override]
+        return self._gate.new_id()
 
     def reply(self, reply: Reply) -> None:
         self._socket.answer(self, reply)

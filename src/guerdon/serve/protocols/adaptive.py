@@ -221,15 +221,15 @@ class ServerReader:
         self._batch_cls = many
         self._many = many.__pydantic_validator__.validate_json
 
-    def one(self, op: str, body: bytes) -> ValidatedRequest[Any]:
-        """The request in a body that holds one. Raises RefusedError."""
+    def one(self, op: str, body: bytes) -> ValidatedRequest[Any] | None:
+        """The request in a body that holds one and is well formed; ``read`` says what is wrong with others."""
         try:
             request: ValidatedRequest[Any] = self._one(body)
         except ValidationError:
-            return self.read(op, body).requests[0]
+            return None
         fields = request.__dict__
         if fields["metadata"] is None or (op == "frame" and fields["id"] is None):
-            return self.read(op, body).requests[0]
+            return None
         return request
 
     def read(self, op: str, body: bytes) -> ServerRequests:
