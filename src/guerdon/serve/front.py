@@ -17,13 +17,12 @@ from guerdon.serve.desk import Desk, DeskLimits, Peer
 from guerdon.serve.gate import Gate
 from guerdon.serve.journal import Journal
 from guerdon.serve.keys import Keys
-from guerdon.serve.lane import Lane
+from guerdon.serve.lane import SWEEP_SECONDS, Lane
 from guerdon.serve.logs import Log
 from guerdon.serve.metrics import Gauges, Metrics
 from guerdon.serve.options import ServeOptions
 from guerdon.serve.resident import collect_less, fast_loop
 
-_KEEP_ALIVE = 75
 _POLL = 0.02
 
 
@@ -80,7 +79,6 @@ class Front:
             server_header=False,
             date_header=False,
             limit_concurrency=options.max_connections,
-            timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=2,
             ssl_certfile=options.tls_cert,
             ssl_keyfile=options.tls_key,
@@ -112,10 +110,20 @@ class Front:
         try:
             await asyncio.gather(*(desk.start() for desk in self.desks.values()))
             collect_less()
+            sweeping = asyncio.create_task(self._sweep())
             await self._server.serve([listener])
+            sweeping.cancel()
         finally:
             for desk in self.desks.values():
                 desk.close()
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            now = time.monotonic()
+            for connection in list(self._server.server_state.connections):
+                if isinstance(connection, Lane):
+                    connection.sweep(now)
 
     def stop(self) -> None:
         """Have ``run`` return once what is in flight is done; from any thread."""

@@ -9,6 +9,7 @@ paths as well, where another server runs it.
 from __future__ import annotations
 
 import asyncio
+from time import monotonic
 from typing import Any
 
 from uvicorn.config import Config
@@ -22,6 +23,9 @@ from guerdon.serve.socket import Socket
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _READ_SECONDS = 60.0
 """How long a request may take to arrive."""
+_IDLE_SECONDS = 75.0
+"""How long a connection is kept on which no request comes."""
+SWEEP_SECONDS = 5.0
 
 
 class Exchange:
@@ -149,36 +153,30 @@ class Lane(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._clock: asyncio.TimerHandle | None = None
-        self._arriving = False
+        self._arriving = True
+        self._since = monotonic()
+        """Since when a request has been arriving, or none has."""
         self.client_name = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.client_name = f"{self.client[0]}:{self.client[1]}" if self.client else ""
-        self._arriving = True
-        self._watch_arrival()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._arriving = False
-        self._watch_arrival()
         for cycle in (self.cycle, *(cycle for cycle, _ in self.pipeline)):
             if isinstance(cycle, Exchange):
                 cycle.drop()
         super().connection_lost(exc)
 
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self._arriving is not (self._clock is not None):
-            self._watch_arrival()
-
     def on_message_begin(self) -> None:
         self._arriving = True
-        super().on_message_begin()
+        self._since = monotonic()
+        self.url, self.headers, self.expect_100_continue = b"", [], False
 
     def on_headers_complete(self) -> None:
         endpoint = self._endpoint()
         if endpoint is None:
+            self._as_usual()
             super().on_headers_complete()
             return
         parser, headers = self.parser, self.headers
@@ -198,6 +196,13 @@ class Lane(HttpToolsProtocol):
         elif self.expect_100_continue:
             self.transport.write(_CONTINUE)
 
+    def _as_usual(self) -> None:
+        """Make what uvicorn makes for every request, for those that are not answered here."""
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.headers, self.expect_100_continue = url, headers, expects
+        self.scope["headers"] = headers
+
     def _endpoint(self) -> Endpoint | None:
         if self.parser.get_method() != b"POST" or self.parser.should_upgrade():
             return None
@@ -215,6 +220,7 @@ class Lane(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._arriving = False
+        self._since = monotonic()
         if isinstance(self.cycle, Exchange):
             self.cycle.complete()
         else:
@@ -242,23 +248,27 @@ class Lane(HttpToolsProtocol):
             self.transport.close()
         self.on_response_complete()
 
-    # A request that never ends, or a connection on which none begins, is not waited for.
+    def on_response_complete(self) -> None:
+        # As uvicorn does, but for a timer for every response: all connections are swept together.
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self._since = monotonic()
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
 
-    def _watch_arrival(self) -> None:
-        if self._clock is not None:
-            self._clock.cancel()
-        self._clock = self.loop.call_later(_READ_SECONDS, self._too_slow) if self._arriving else None
-
-    def _too_slow(self) -> None:
-        self._clock = None
-        if self.transport is not None and not self.transport.is_closing():
+    def sweep(self, now: float) -> None:
+        """Close a connection whose request does not end, or on which none comes."""
+        answering = self.cycle is not None and not self.cycle.response_complete
+        patience = _READ_SECONDS if self._arriving else float("inf") if answering else _IDLE_SECONDS
+        late = now - self._since > patience
+        if late and not self.transport.is_closing():
             self.transport.close()
 
     # Sockets.
 
     def handle_websocket_upgrade(self) -> None:
-        self._arriving = False
-        self._watch_arrival()
         self.connections.discard(self)
         socket = Socket(self.gate, self.transport, self.url, self.headers, self.client_name)
         self.transport.set_protocol(socket)
