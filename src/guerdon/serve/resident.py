@@ -15,11 +15,11 @@ from guerdon.checks import text_of
 from guerdon.errors import RewardError, kind_of
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.wire import Frames, Slot, frame
-from guerdon.scoring.worker import Resident, receive, resident_bytes
+from guerdon.scoring.worker import Resident, inside_worker, receive, resident_bytes
 from guerdon.serve.calls import Answer, Call
 from guerdon.serve.flights import Flights
 from guerdon.serve.schema import Description, describe
-from guerdon.serve.servant import Servant
+from guerdon.serve.servant import Servant, ran_out_of_memory
 
 _FLUSH_SECONDS = 0.005
 _GATHER_SECONDS = 0.0005
@@ -78,9 +78,8 @@ def _serve(servant: Servant, connection: socket.socket, frames: Frames, pending:
             if os.getpid() != pid:
                 os._exit(0)  # a child that the reward forked and let return: its parent has the result
             answers.append(packed(answer))
-            if answer.failures and "memory" in answer.failures:
-                # The heap of a process that ran out of memory is not one to go on with.
-                connection.sendall(frame(("answers", answers)))
+            if ran_out_of_memory(answer):
+                connection.sendall(frame(("answers", answers)) + frame(("bye",)))
                 return
             if time.perf_counter() - flushed > _FLUSH_SECONDS:
                 connection.sendall(frame(("answers", answers)))
@@ -167,6 +166,8 @@ class _Loop:
             flushed = time.perf_counter()
             for fields in message[1]:
                 self._reply(self._servant.answer(Call(*fields)))
+                if self._ended.is_set():
+                    return
                 if time.perf_counter() - flushed > _FLUSH_SECONDS:
                     self._flush()
                     flushed = time.perf_counter()
@@ -179,6 +180,8 @@ class _Loop:
         if not self._answers:
             self._loop.call_soon(self._flush)
         self._answers.append(packed(answer))
+        if inside_worker() and ran_out_of_memory(answer):
+            self._ended.set()
 
     def _flush(self) -> None:
         if self._answers:

@@ -14,10 +14,12 @@ from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from guerdon.checks import text_of
+from guerdon.errors import InputError, MemoryLimitError, kind_of
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.scorer import FunctionScorer
 from guerdon.reward.targets import ServerScore
-from guerdon.scoring.outcome import Outcome
+from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.wire import Slot
 from guerdon.serve.calls import EVERY, TOGETHER, Answer, Call
 from guerdon.serve.format import Asked, RefusedError, Served, json_bytes, read_object
@@ -62,6 +64,8 @@ class Servant:
             return self._scored(call, work, started)
         except RefusedError as refused:
             return refusal(call, refused, started)
+        except Exception as error:  # the edge: a metadata class may have validators, which are the user's code
+            return broken(call, error, started)
         finally:
             self.slot.stop()
 
@@ -109,16 +113,34 @@ class Servant:
         return work.answer(call.id, time.perf_counter() - started, results)
 
 
-def refusal(call: Call, refused: RefusedError, started: float) -> Answer:
+def refusal(call: Call, refused: RefusedError, started: float, kind: str = InputError.kind) -> Answer:
     """The answer to a call that is not scored."""
     detail = refused.detail
     message = detail if isinstance(detail, str) else "; ".join(_sentence(item) for item in detail[:3])
     index, op = call.choices[0]
     if op == "frame":
-        body = FORMATS[index].refused_frame(refused.id, "input", message)
+        body = FORMATS[index].refused_frame(refused.id, kind, message)
     else:
-        body = json_bytes({"detail": detail, "error": {"kind": "input", "message": message}})
+        body = json_bytes({"detail": detail, "error": {"kind": kind, "message": message}})
     return Answer(call.id, time.perf_counter() - started, refused.status, body, choice=call.choices[0])
+
+
+def broken(call: Call, error: Exception, started: float) -> Answer:
+    """The answer to a call that could not be read or written for what code of the user's raised."""
+    kind, message = kind_of(error), text_of(error)
+    if call.rows is not None:
+        outcomes = (failure(kind, message),) * len(call.rows)
+        return Answer(call.id, time.perf_counter() - started, outcomes=outcomes)
+    identity = FORMATS[call.choices[0][0]].identity_of(call.body)
+    answer = refusal(call, RefusedError(500, message, identity), started, kind)
+    return answer._replace(failures={kind: 1})
+
+
+def ran_out_of_memory(answer: Answer) -> bool:
+    """Whether a sample did; the heap of a process in which that happened is not one to go on with."""
+    if answer.failures is not None:
+        return MemoryLimitError.kind in answer.failures
+    return any(outcome.kind == MemoryLimitError.kind for outcome in answer.outcomes)
 
 
 def _sentence(problem: Mapping[str, Any]) -> str:
@@ -171,8 +193,7 @@ def never_suspends(function: Callable[..., Any] | None) -> bool:
     True
     """
     code = getattr(getattr(function, "__func__", function), "__code__", None)
-    if not isinstance(code, CodeType) or code.co_flags & inspect.CO_ASYNC_GENERATOR:
+    # What a plain function returns may be awaitable, as that of a decorator's wrapper is.
+    if not isinstance(code, CodeType) or not code.co_flags & inspect.CO_COROUTINE:
         return False
-    if not code.co_flags & inspect.CO_COROUTINE:
-        return not code.co_flags & inspect.CO_GENERATOR
     return not any(instruction.opname in _AWAITS for instruction in dis.get_instructions(code))
