@@ -228,6 +228,7 @@ class _Station:
     stopping: bool = False
     resigned: bool = False
     """It ends of its own accord, for want of memory; what it has in hand is not to blame."""
+    garbled: bool = False
     silent_since: float | None = None
 
 
@@ -466,6 +467,7 @@ class Desk:
         except BrokenFrameError:
             log.error("%s: a worker wrote garbage to its connection and is replaced", self.name)
             station.peer.kill()
+            station.garbled = True
             return False
         if messages:
             station.silent_since = None
@@ -615,7 +617,7 @@ class Desk:
         if station.resigned:
             verdict = failure(MemoryLimitError.kind, f"{self.name} ran out of memory in a worker process")
         elif verdict is None:
-            text = peer.cause_of_death()
+            text = "wrote garbage to its connection" if station.garbled else peer.cause_of_death()
             verdict = failure(CrashError.kind, f"the worker process {text} while it ran {self.name}")
         self._release(station)
         cause = verdict.kind or CrashError.kind

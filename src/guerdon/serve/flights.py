@@ -42,7 +42,7 @@ class Flights:
         except RefusedError as refused:
             reply(refusal(call, refused, started))
             return
-        except Exception as error:  # the edge: a metadata class may have validators, which are the user's code
+        except Exception as error:  # the edge: a metadata class may have the user's validators
             reply(broken(call, error, started))
             return
         if call.read_only and (rest := work.rest(call.id, 0.0, (), NOTHING)) is not None:
@@ -127,7 +127,7 @@ class _Party:
     def landed(self, index: int | None, result: Any) -> None:
         if index is not None:
             self._results[index] = result
-        elif isinstance(result, Outcome):  # the whole of a batch was ended: which of them is at fault is not known
+        elif isinstance(result, Outcome):  # the whole was ended: which of them is at fault is not known
             self.call, self._left = self.call._replace(careful=True), len(self._open)
             self._next()
             return

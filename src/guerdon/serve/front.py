@@ -25,6 +25,7 @@ from guerdon.serve.resident import fast_loop
 
 _KEEP_ALIVE = 75
 _POLL = 0.02
+_GOODBYE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class Front:
 
     def _config(self) -> uvicorn.Config:
         options = self._options
-        lane = type("BoundLane", (Lane,), {"gate": self.gate})
+        lane = type("BoundLane", (Lane,), {"gate": self.gate, "max_connections": options.max_connections})
         return uvicorn.Config(
             create_app(self.gate),
             http=lane,
@@ -79,7 +80,6 @@ class Front:
             access_log=False,
             server_header=False,
             date_header=False,
-            limit_concurrency=options.max_connections,
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=2,
             ssl_certfile=options.tls_cert,
@@ -133,7 +133,9 @@ class Front:
             desk.refuse_all(503, "draining", "the server is stopping; ask again")
         for open_socket in list(self.gate.sockets):
             open_socket.close("the server is stopping")
-        await asyncio.sleep(_POLL)
+        until = time.monotonic() + _GOODBYE_SECONDS
+        while self.gate.sockets and time.monotonic() < until:  # noqa: ASYNC110  their clients close them
+            await asyncio.sleep(_POLL)
         if not self._server.force_exit:
             await asyncio.gather(*(desk.stop() for desk in self.desks.values()))
 

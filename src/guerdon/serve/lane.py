@@ -15,13 +15,15 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from guerdon.serve.gate import Asking, Endpoint, Gate, wants_lines
+from guerdon.serve.gate import Asking, Endpoint, Gate, error_reply, wants_lines
 from guerdon.serve.idempotency import Reply
 from guerdon.serve.socket import Socket
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _READ_SECONDS = 60.0
 """How long a request may take to arrive."""
+_LINGER_SECONDS = 2.0
+"""How long a body that is refused is read on, so that its sender, who is busy sending, sees the answer."""
 
 
 class Exchange:
@@ -31,6 +33,7 @@ class Exchange:
         "_asking",
         "_bytes",
         "_chunks",
+        "_refusal",
         "body",
         "disconnected",
         "endpoint",
@@ -56,31 +59,36 @@ class Exchange:
         self._chunks: list[bytes] = []
         self._bytes = 0
         self._asking: Asking | None = None
+        self._refusal: Reply | None = None
 
     def add(self, data: bytes) -> None:
         """Take a piece of the body; one that is too large is refused as soon as it is known."""
+        if self.response_complete or self._refusal is not None:
+            return
         self._bytes += len(data)
         if self._bytes > self.lane.gate.max_body:
-            if not self.response_complete:
-                self.refuse(self.lane.gate.too_large())
+            self._chunks.clear()
+            self.refuse(self.lane.gate.too_large())
             return
         self._chunks.append(data)
 
     def complete(self) -> None:
         """The body is there."""
         self.more_body = False
-        if self.started:
+        if self.response_complete:
+            self.lane.transport.close()
+        elif self.started:
             self._ask()
 
     def begin(self) -> None:
         """Its turn has come on this connection."""
         self.started = True
-        if not self.more_body:
+        if self._refusal is not None:
+            self.refuse(self._refusal)
+        elif not self.more_body:
             self._ask()
 
     def _ask(self) -> None:
-        if self.response_complete:
-            return
         lane = self.lane
         chunks = self._chunks
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
@@ -88,7 +96,10 @@ class Exchange:
         lane.gate.begin(self._asking)
 
     def refuse(self, reply: Reply) -> None:
-        """Answer before the body has come; what is still to come of it is not waited for."""
+        """Answer before the body has come, once its turn has come; what is still to come of it is thrown away."""
+        if not self.started:
+            self._refusal = reply
+            return
         gate = self.lane.gate
         gate.refused("POST", self.endpoint.path, reply, self.request_id, self.lane.client_name)
         if self.more_body:
@@ -140,6 +151,7 @@ class Lane(HttpToolsProtocol):
     """uvicorn's protocol, with a way of its own for the paths in the gate's table."""
 
     gate: Gate
+    max_connections: int
 
     def __init__(
         self,
@@ -191,18 +203,22 @@ class Lane(HttpToolsProtocol):
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((exchange, None))  # type: ignore[arg-type]
-        if (refusal := self.gate.refuse(headers, endpoint)) is not None and exchange.started:
+        if (refusal := self._too_many() or self.gate.refuse(headers, endpoint)) is not None:
             exchange.refuse(refusal)
-        elif refusal is not None:
-            self.transport.close()  # pipelined behind another: it is told nothing rather than out of turn
         elif self.expect_100_continue:
             self.transport.write(_CONTINUE)
+
+    def _too_many(self) -> Reply | None:
+        if len(self.connections) + len(self.gate.sockets) <= self.max_connections:
+            return None
+        text = f"the server has {self.max_connections:,} connections, which is all that it takes"
+        return error_reply(503, "busy", text, [(b"retry-after", b"1"), (b"connection", b"close")])
 
     def _endpoint(self) -> Endpoint | None:
         if self.parser.get_method() != b"POST" or self.parser.should_upgrade():
             return None
-        path = self.url.partition(b"?")[0]
-        endpoint = self.gate.endpoints.get(path.decode("latin-1"))
+        path = self.url.partition(b"?")[0].decode("latin-1")
+        endpoint = self.gate.endpoints.get(path) or self.gate.endpoints.get(path.rstrip("/"))
         if endpoint is not None and endpoint.streams and wants_lines(self.headers):
             return None
         return endpoint
@@ -238,16 +254,23 @@ class Lane(HttpToolsProtocol):
             lines.append(b"connection: close\r\n")
         lines += (b"content-length: %d\r\n\r\n" % len(body), body)
         self.transport.write(b"".join(lines))
-        if close:
+        if close and exchange.more_body:
+            self._linger()
+        elif close:
             self.transport.close()
         self.on_response_complete()
 
+    def _linger(self) -> None:
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._watch_arrival(_LINGER_SECONDS)
+
     # A request that never ends, or a connection on which none begins, is not waited for.
 
-    def _watch_arrival(self) -> None:
+    def _watch_arrival(self, seconds: float = _READ_SECONDS) -> None:
         if self._clock is not None:
             self._clock.cancel()
-        self._clock = self.loop.call_later(_READ_SECONDS, self._too_slow) if self._arriving else None
+        self._clock = self.loop.call_later(seconds, self._too_slow) if self._arriving else None
 
     def _too_slow(self) -> None:
         self._clock = None

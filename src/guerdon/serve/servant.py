@@ -64,7 +64,7 @@ class Servant:
             return self._scored(call, work, started)
         except RefusedError as refused:
             return refusal(call, refused, started)
-        except Exception as error:  # the edge: a metadata class may have validators, which are the user's code
+        except Exception as error:  # the edge: a metadata class may have the user's validators
             return broken(call, error, started)
         finally:
             self.slot.stop()

@@ -141,7 +141,7 @@ class ServerWork(Work):
 
     async def fly(self, item: Any) -> Reply | Outcome:
         try:
-            result = self._score(item[0])
+            result: Any = self._score(item[0])
             if inspect.isawaitable(result):
                 result = await result
             return reply_of(result, item[1], self._reward.name)

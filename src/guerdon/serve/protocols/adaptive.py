@@ -70,7 +70,9 @@ class AdaptiveFormat(Format):
         else:
             requests, places = [read_frame(body) if op == "frame" else read_model(Request, body)], [()]
         samples = [_sample(request) for request in requests]
-        placed = ((s, (*p, "metadata")) for s, p in zip(samples, places, strict=True) if isinstance(s, Sample))
+        placed = (
+            (s, (*p, "metadata")) for s, p in zip(samples, places, strict=True) if isinstance(s, Sample)
+        )
         try:
             check_metadata(reward, placed)
         except RefusedError as refused:
