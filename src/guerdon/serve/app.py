@@ -13,7 +13,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from pydantic_core import from_json
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import StreamingResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from guerdon._version import __version__
 from guerdon.scoring.outcome import Outcome
@@ -24,9 +26,11 @@ from guerdon.serve.format import Served, json_bytes
 from guerdon.serve.gate import Asking, Endpoint, Gate, error_reply, wants_lines
 from guerdon.serve.idempotency import Reply
 from guerdon.serve.protocols import FORMATS
+from guerdon.serve.protocols.openenv import StateResponse
 from guerdon.serve.protocols.v1 import result_of
 
 _REF = "#/components/schemas/{model}"
+_REQUEST_ID = "guerdon.request_id"
 _KINDS = {404: "not_found", 405: "method"}
 
 
@@ -39,6 +43,8 @@ def create_app(gate: Gate) -> FastAPI:
         redoc_url=None,
     )
     app.add_exception_handler(StarletteHTTPException, _http_error)
+    app.add_exception_handler(Exception, _broken)
+    app.add_middleware(_Identified, gate=gate)
     _tell_health(app, gate)
     _tell_metrics(app, gate)
     for root in ("", "/rewards/{reward}"):
@@ -57,6 +63,29 @@ async def _http_error(request: Request, error: Exception) -> Response:
     response = _response(reply)
     response.headers.update(error.headers or {})
     return response
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    response = _response(error_reply(500, "error", "the server failed at this request; its log says how"))
+    response.headers["x-request-id"] = request.scope[_REQUEST_ID]
+    return response
+
+
+class _Identified:
+    """Gives every response the id of its request."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app, self._gate = app, gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        identity = scope[_REQUEST_ID] = self._gate.request_id(scope["headers"])
+
+        async def identified(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"x-request-id", identity.encode("latin-1"))]
+            await send(message)
+
+        await self._app(scope, receive, identified)
 
 
 def _response(reply: Reply) -> Response:
@@ -141,7 +170,9 @@ def _summary(name: str, desk: Desk) -> dict[str, Any]:
 def _tell_of_rewards(app: FastAPI, gate: Gate, root: str) -> None:
     rewards: dict[str, Any] = {"tags": ["rewards"]}
 
-    async def info(reward: str | None = None) -> ServerInfo:
+    async def info(request: Request, reward: str | None = None) -> ServerInfo:
+        if reward is not None and reward not in gate.desks:
+            _known_caller(gate, request)  # before the answer lists those there are
         return ServerInfo(**_described(gate, reward).info)
 
     async def metadata_schema(request: Request, reward: str | None = None) -> dict[str, Any]:
@@ -169,7 +200,13 @@ def _tell_of_rewards(app: FastAPI, gate: Gate, root: str) -> None:
         description = _described(gate, reward)
         return {"metadata": description.metadata_schema, "parameters": list(description.columns)}
 
+    async def state(request: Request, reward: str | None = None) -> StateResponse:
+        _known_caller(gate, request)
+        _desk(gate, reward)
+        return StateResponse()
+
     for path, told, summary in (
+        ("/state", state, "The state of a fresh environment, in OpenEnv's form"),
         ("/info", info, "What a reward says of itself, in Adaptive's form"),
         ("/metadata_schema", metadata_schema, "The JSON Schema of a request's metadata"),
         ("/v1/info", v1_info, "What is served, and its limits"),
@@ -207,6 +244,7 @@ def _take_requests(app: FastAPI, gate: Gate, root: str) -> None:
         path = request.scope["path"].rstrip("/") or "/"
         endpoint = gate.endpoints.get(path)
         if endpoint is None:
+            _known_caller(gate, request)
             _desk(gate, request.path_params.get("reward"))
             raise HTTPException(404)
         return await _taken(gate, endpoint, request)
@@ -218,16 +256,19 @@ def _take_requests(app: FastAPI, gate: Gate, root: str) -> None:
 
 async def _taken(gate: Gate, endpoint: Endpoint, request: Request) -> Response:
     headers = request.scope["headers"]
-    request_id = gate.request_id(headers)
+    request_id = request.scope[_REQUEST_ID]
     client = f"{request.client.host}:{request.client.port}" if request.client else ""
     refusal = gate.refuse(headers, endpoint)
     body = b""
     if refusal is None:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > gate.max_body:
-                refusal = gate.too_large()
-                break
+        try:
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > gate.max_body:
+                    refusal = gate.too_large()
+                    break
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
     if refusal is not None:
         gate.refused("POST", endpoint.path, refusal, request_id, client)
         response = _response(refusal)
@@ -238,7 +279,6 @@ async def _taken(gate: Gate, endpoint: Endpoint, request: Request) -> Response:
         else:
             gate.begin(asking)
             response = _response(await asking.future)
-    response.headers["x-request-id"] = request_id
     return response
 
 

@@ -176,6 +176,10 @@ def main(fd: int) -> None:
 
 def _stop_with(link: socket.socket, front: Any) -> None:
     """Stop when the process that started this one says so, or is gone."""
+    told = b""
     with contextlib.suppress(OSError):
-        link.recv(1)
-    front.stop()
+        told = link.recv(1)
+    if told:
+        front.stop()
+    else:
+        front.quit()

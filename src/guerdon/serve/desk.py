@@ -32,6 +32,7 @@ _GATHERED = 16
 peer is busy wait until it has answered, or until there are this many."""
 _BEAT_SLACK = 1.0
 _LOAD_TRIES = 3
+_LOAD_AGAIN_SECONDS = 5.0
 _BLAMELESS_DEATHS = 3
 _STOP_SECONDS = 5.0
 
@@ -97,6 +98,10 @@ class Job:
         """Take the answer."""
         raise NotImplementedError
 
+    def fail(self, desk: Desk, verdict: Outcome) -> None:
+        """Take that there will be no answer: whoever has it in hand dies before the first item."""
+        raise NotImplementedError
+
     def fields(self, identity: int) -> tuple[Any, ...]:
         """The Call, without the fields at its end that are as they are by default."""
         if self.plain:
@@ -156,6 +161,10 @@ class Ticket(Job):
         else:
             desk.share(self, answer)
 
+    def fail(self, desk: Desk, verdict: Outcome) -> None:
+        kind, message = verdict.kind or CrashError.kind, verdict.error or ""
+        desk.settle(self, _refused(504 if kind == DeadlineError.kind else 500, kind, message))
+
 
 class _Parts:
     """A request whose samples are scored in parts, by whoever has time."""
@@ -190,6 +199,9 @@ class _Part(Job):
         if self._parts.take(self._start, answer.outcomes):
             desk.complete(self._parts.ticket, self._parts.answer, self._parts.outcomes())
 
+    def fail(self, desk: Desk, verdict: Outcome) -> None:
+        self.land(desk, Answer(0, 0.0, outcomes=(verdict,) * len(self.rows or ())))
+
 
 class _Writing(Job):
     """A request whose samples are all scored and whose response is to be written."""
@@ -203,6 +215,9 @@ class _Writing(Job):
     def land(self, desk: Desk, answer: Answer) -> None:
         desk.settle(self._ticket, answer)
 
+    def fail(self, desk: Desk, verdict: Outcome) -> None:
+        self._ticket.fail(desk, verdict)
+
 
 @dataclass(slots=True, eq=False)
 class _Station:
@@ -215,6 +230,9 @@ class _Station:
     alone: bool = False
     writing: bool = False
     stopping: bool = False
+    resigned: bool = False
+    """It ends of its own accord, for want of memory; what it has in hand is not to blame."""
+    garbled: bool = False
     silent_since: float | None = None
 
 
@@ -236,6 +254,7 @@ class Desk:
         self._sample_cost = 0.0
         self._pumping = False
         self._load_failures = 0
+        self._load_again = 0.0
         self._broken: str | None = None
         self._loop: asyncio.AbstractEventLoop
         self._ready: asyncio.Future[None]
@@ -457,6 +476,7 @@ class Desk:
         except BrokenFrameError:
             log.error("%s: a worker wrote garbage to its connection and is replaced", self.name)
             station.peer.kill()
+            station.garbled = True
             return False
         if messages:
             station.silent_since = None
@@ -489,6 +509,8 @@ class Desk:
             if not self._ready.done():
                 self._ready.set_exception(error_of_kind(message[1], text))
             self._broken = text
+        elif kind == "bye":
+            station.resigned = True
         elif kind == "unclean":
             log.error("%s: cleanup failed: %s", self.name, message[2])
 
@@ -515,7 +537,7 @@ class Desk:
         for station in list(self._stations):
             self._look_at(station, now)
         self._set_room()
-        while len(self._stations) < max(1, self.limits.workers) and self._load_failures < _LOAD_TRIES:
+        while len(self._stations) < max(1, self.limits.workers) and self._may_hire():
             self._add()
         if self._queue and not self._pumping:
             self._pump()
@@ -598,14 +620,16 @@ class Desk:
         ready = peer.ready
         if index is None:
             (index, _), item = peer.running(), peer.item()
-        cause = verdict.kind if verdict is not None and verdict.kind else CrashError.kind
         if station.stopping:
             self._release(station)
             return
-        if verdict is None:
-            text = peer.cause_of_death()
+        if station.resigned:
+            verdict = failure(MemoryLimitError.kind, f"{self.name} ran out of memory in a worker process")
+        elif verdict is None:
+            text = "wrote garbage to its connection" if station.garbled else peer.cause_of_death()
             verdict = failure(CrashError.kind, f"the worker process {text} while it ran {self.name}")
         self._release(station)
+        cause = verdict.kind or CrashError.kind
         self.restarts[cause] = self.restarts.get(cause, 0) + 1
         if not ready:
             self._failed_to_load(verdict.error or "")
@@ -613,12 +637,17 @@ class Desk:
             log.warning("%s: %s; its other calls run again", self.name, verdict.error)
         culprit = station.jobs.get(index)
         for job in reversed(list(station.jobs.values())):
-            if job is culprit:
+            if station.resigned or culprit not in (job, None):
+                pass
+            elif job.known and EVERY in job.known:
+                job.fail(self, verdict)
+                continue
+            elif job is culprit:
                 job.blame(verdict, item if item is not None else TOGETHER)
-            elif culprit is None:
+            else:
                 job.suspect(verdict)
             self._enqueue(job, first=True)
-        if not self._closed and self._load_failures < _LOAD_TRIES:
+        if not self._closed and self._may_hire():
             self._add()
 
     def _failed_to_load(self, text: str) -> None:
@@ -627,11 +656,25 @@ class Desk:
         if not self._ready.done():
             self._ready.set_exception(CrashError(f"{self.name} does not load: {text}"))
         if self._load_failures >= _LOAD_TRIES:
-            log.error("%s cannot be served: %s", self.name, self._broken)
-            self.refuse_all(503, CrashError.kind, f"{self.name} cannot be served: {self._broken}")
+            self._load_again = time.monotonic() + _LOAD_AGAIN_SECONDS
+            log.error("%s cannot be loaded: %s", self.name, self._broken)
+            if not self.workers:
+                self.refuse_all(503, CrashError.kind, f"{self.name} cannot be served: {self._broken}")
+
+    def _may_hire(self) -> bool:
+        """Whether it is of use: at first at once, then every few seconds."""
+        return self._load_failures < _LOAD_TRIES or time.monotonic() >= self._load_again
 
     def _add(self) -> None:
-        station = _Station(self._hire())
+        try:
+            try:
+            station = _Station(self._hire())
+        except CrashError as error:
+            self._failed_to_load(str(error))
+            return
+        except (CrashError, OSError) as error:
+            self._failed_to_load(str(error))
+            return
         self._stations.append(station)
         self._loop.add_reader(station.peer.fileno(), self._read, station)
         self._watch_writing(station)

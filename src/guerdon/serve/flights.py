@@ -14,7 +14,7 @@ from guerdon.scoring.wire import Slot
 from guerdon.scoring.worker import overran
 from guerdon.serve.calls import TOGETHER, Answer, Call
 from guerdon.serve.format import RefusedError
-from guerdon.serve.servant import NOTHING, Servant, refusal
+from guerdon.serve.servant import NOTHING, Servant, broken, refusal
 from guerdon.serve.work import Work, known_of
 
 _GRACE = 0.2
@@ -41,6 +41,9 @@ class Flights:
             work = self._servant.work(call)
         except RefusedError as refused:
             reply(refusal(call, refused, started))
+            return
+        except Exception as error:  # the edge: a metadata class may have the user's validators
+            reply(broken(call, error, started))
             return
         if call.read_only and (rest := work.rest(call.id, 0.0, (), NOTHING)) is not None:
             reply(rest)
@@ -124,8 +127,10 @@ class _Party:
     def landed(self, index: int | None, result: Any) -> None:
         if index is not None:
             self._results[index] = result
-        elif isinstance(result, Outcome):
-            self._results = [r if isinstance(r, Outcome) else result for r in self._results]
+        elif isinstance(result, Outcome):  # the whole was ended: which of them is at fault is not known
+            self.call, self._left = self.call._replace(careful=True), len(self._open)
+            self._next()
+            return
         else:
             self._results = list(result)
         self._left -= 1

@@ -75,8 +75,6 @@ class Asked:
     """In the body's order; an Outcome in place of a sample that cannot be scored."""
     context: Any = None
     """Whatever ``write`` needs of the request; it must pickle."""
-    timeout: float | None = None
-    """Seconds in which the client wants its answer, where the format lets it say so."""
 
 
 class Format(ABC):
@@ -97,6 +95,10 @@ class Format(ABC):
     @abstractmethod
     def read(self, op: str, body: bytes, reward: Served) -> Asked:
         """The samples in a request's body. Raises RefusedError where it is malformed as a whole."""
+
+    def identity_of(self, frame: bytes) -> Any:
+        """What the answer to a frame, well-formed or not, is known by; None where it does not say."""
+        return None
 
     def refused_frame(self, identity: Any, kind: str, message: str) -> bytes:
         """The frame that answers one which is not scored; ``identity`` is what its answer is known by."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ from guerdon.serve.options import ServeOptions
 from guerdon.serve.resident import collect_less, fast_loop
 
 _POLL = 0.02
+_GOODBYE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Front:
 
     def _config(self) -> uvicorn.Config:
         options = self._options
-        lane = type("BoundLane", (Lane,), {"gate": self.gate})
+        lane = type("BoundLane", (Lane,), {"gate": self.gate, "max_connections": options.max_connections})
         return uvicorn.Config(
             create_app(self.gate),
             http=lane,
@@ -78,7 +80,6 @@ class Front:
             access_log=False,
             server_header=False,
             date_header=False,
-            limit_concurrency=options.max_connections,
             timeout_graceful_shutdown=2,
             ssl_certfile=options.tls_cert,
             ssl_keyfile=options.tls_key,
@@ -125,6 +126,12 @@ class Front:
                 if isinstance(connection, Lane):
                     connection.sweep(now)
 
+    def quit(self) -> None:
+        """End at once, since the process that answers is gone; from any thread."""
+        if self.gate.journal is not None:
+            self.gate.journal.close()
+        os._exit(1)
+
     def stop(self) -> None:
         """Have ``run`` return once what is in flight is done; from any thread."""
         self._server.should_exit = True
@@ -142,7 +149,9 @@ class Front:
             desk.refuse_all(503, "draining", "the server is stopping; ask again")
         for open_socket in list(self.gate.sockets):
             open_socket.close("the server is stopping")
-        await asyncio.sleep(_POLL)
+        until = time.monotonic() + _GOODBYE_SECONDS
+        while self.gate.sockets and time.monotonic() < until:  # noqa: ASYNC110  their clients close them
+            await asyncio.sleep(_POLL)
         if not self._server.force_exit:
             await asyncio.gather(*(desk.stop() for desk in self.desks.values()))
 

@@ -188,6 +188,8 @@ class Gate:
 
     def _again(self, asking: Asking, key: Any, reply: Reply | None) -> None:
         """The same request that was in flight has come back; without an answer, this one is tried."""
+        if asking.settled:  # its caller is gone
+            return
         if reply is None:
             self._from_memory(asking, key)
         else:
@@ -204,8 +206,8 @@ class Gate:
         status, body = answer.status, answer.body
         if asking.strict and answer.failures and status == 200:
             status, body = _as_a_whole(answer)
-        elif status == 504 and not answer.id:
-            body = _naming(asking.body, body)
+        elif not answer.id:
+            body = _named(asking, status, body)
         reply = Reply(status, body, _JSON_AGAIN if status == 503 else _JSON)
         endpoint = asking.endpoint
         if answer.scores or answer.failures:
@@ -367,15 +369,21 @@ def _as_a_whole(answer: Answer) -> tuple[int, bytes]:
     return status, json_bytes(body)
 
 
-def _naming(request: bytes, body: bytes) -> bytes:
-    """The server's own answer to a request that waited too long, with the id of its sample."""
+def _named(asking: Asking, status: int, body: bytes) -> bytes:
+    """The server's own answer to a request, with the id of its sample; on a socket it is known by that alone."""
+    said = from_json(body)
+    index, op = asking.choices[0]
+    if op == "frame":
+        identity = FORMATS[index].identity_of(asking.body)
+        return FORMATS[index].refused_frame(identity, said["error"]["kind"], said["detail"])
+    if status != 504:
+        return body
     try:
-        asked = from_json(request)
+        asked = from_json(asking.body)
     except ValueError:
         return body
     identity = asked.get("id") if isinstance(asked, dict) else None
     if not isinstance(identity, str | int):
         return body
-    said = from_json(body)
     text = f"sample {identity!r}: {said['detail']}"
     return json_bytes({"detail": text, "error": {**said["error"], "message": text}, "id": identity})

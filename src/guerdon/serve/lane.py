@@ -16,7 +16,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from guerdon.serve.gate import Asking, Endpoint, Gate, wants_lines
+from guerdon.serve.gate import Asking, Endpoint, Gate, error_reply, wants_lines
 from guerdon.serve.idempotency import Reply
 from guerdon.serve.socket import Socket
 
@@ -26,6 +26,8 @@ _READ_SECONDS = 60.0
 _IDLE_SECONDS = 75.0
 """How long a connection is kept on which no request comes."""
 SWEEP_SECONDS = 5.0
+_LINGER_SECONDS = 2.0
+"""How long a body that is refused is read on, so that its sender, who is busy sending, sees the answer."""
 
 
 class Exchange:
@@ -35,6 +37,7 @@ class Exchange:
         "_asking",
         "_bytes",
         "_chunks",
+        "_refusal",
         "body",
         "disconnected",
         "endpoint",
@@ -60,31 +63,36 @@ class Exchange:
         self._chunks: list[bytes] = []
         self._bytes = 0
         self._asking: Asking | None = None
+        self._refusal: Reply | None = None
 
     def add(self, data: bytes) -> None:
         """Take a piece of the body; one that is too large is refused as soon as it is known."""
+        if self.response_complete or self._refusal is not None:
+            return
         self._bytes += len(data)
         if self._bytes > self.lane.gate.max_body:
-            if not self.response_complete:
-                self.refuse(self.lane.gate.too_large())
+            self._chunks.clear()
+            self.refuse(self.lane.gate.too_large())
             return
         self._chunks.append(data)
 
     def complete(self) -> None:
         """The body is there."""
         self.more_body = False
-        if self.started:
+        if self.response_complete:
+            self.lane.transport.close()
+        elif self.started:
             self._ask()
 
     def begin(self) -> None:
         """Its turn has come on this connection."""
         self.started = True
-        if not self.more_body:
+        if self._refusal is not None:
+            self.refuse(self._refusal)
+        elif not self.more_body:
             self._ask()
 
     def _ask(self) -> None:
-        if self.response_complete:
-            return
         lane = self.lane
         chunks = self._chunks
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
@@ -92,7 +100,10 @@ class Exchange:
         lane.gate.begin(self._asking)
 
     def refuse(self, reply: Reply) -> None:
-        """Answer before the body has come; what is still to come of it is not waited for."""
+        """Answer before the body has come, once its turn has come; what is still to come of it is thrown away."""
+        if not self.started:
+            self._refusal = reply
+            return
         gate = self.lane.gate
         gate.refused("POST", self.endpoint.path, reply, self.request_id, self.lane.client_name)
         if self.more_body:
@@ -144,6 +155,7 @@ class Lane(HttpToolsProtocol):
     """uvicorn's protocol, with a way of its own for the paths in the gate's table."""
 
     gate: Gate
+    max_connections: int
 
     def __init__(
         self,
@@ -189,10 +201,8 @@ class Lane(HttpToolsProtocol):
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((exchange, None))  # type: ignore[arg-type]
-        if (refusal := self.gate.refuse(headers, endpoint)) is not None and exchange.started:
+        if (refusal := self._too_many() or self.gate.refuse(headers, endpoint)) is not None:
             exchange.refuse(refusal)
-        elif refusal is not None:
-            self.transport.close()  # pipelined behind another: it is told nothing rather than out of turn
         elif self.expect_100_continue:
             self.transport.write(_CONTINUE)
 
@@ -203,11 +213,17 @@ class Lane(HttpToolsProtocol):
         self.url, self.headers, self.expect_100_continue = url, headers, expects
         self.scope["headers"] = headers
 
+    def _too_many(self) -> Reply | None:
+        if len(self.connections) + len(self.gate.sockets) <= self.max_connections:
+            return None
+        text = f"the server has {self.max_connections:,} connections, which is all that it takes"
+        return error_reply(503, "busy", text, [(b"retry-after", b"1"), (b"connection", b"close")])
+
     def _endpoint(self) -> Endpoint | None:
         if self.parser.get_method() != b"POST" or self.parser.should_upgrade():
             return None
-        path = self.url.partition(b"?")[0]
-        endpoint = self.gate.endpoints.get(path.decode("latin-1"))
+        path = self.url.partition(b"?")[0].decode("latin-1")
+        endpoint = self.gate.endpoints.get(path) or self.gate.endpoints.get(path.rstrip("/"))
         if endpoint is not None and endpoint.streams and wants_lines(self.headers):
             return None
         return endpoint
@@ -244,7 +260,9 @@ class Lane(HttpToolsProtocol):
             lines.append(b"connection: close\r\n")
         lines += (b"content-length: %d\r\n\r\n" % len(body), body)
         self.transport.write(b"".join(lines))
-        if close:
+        if close and exchange.more_body:
+            self._linger()
+        elif close:
             self.transport.close()
         self.on_response_complete()
 
@@ -258,13 +276,21 @@ class Lane(HttpToolsProtocol):
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
 
+    def _linger(self) -> None:
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.loop.call_later(_LINGER_SECONDS, self._close)
+
+    def _close(self) -> None:
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.close()
+
     def sweep(self, now: float) -> None:
         """Close a connection whose request does not end, or on which none comes."""
         answering = self.cycle is not None and not self.cycle.response_complete
         patience = _READ_SECONDS if self._arriving else float("inf") if answering else _IDLE_SECONDS
-        late = now - self._since > patience
-        if late and not self.transport.is_closing():
-            self.transport.close()
+        if now - self._since > patience:
+            self._close()
 
     # Sockets.
 

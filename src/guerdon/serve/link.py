@@ -14,6 +14,7 @@ import os
 import socket
 import threading
 
+from guerdon.errors import CrashError
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.channel import Channel, Ends
 from guerdon.scoring.wire import Frames, Slot
@@ -39,7 +40,10 @@ class LinkPeer(Channel):
         self._control = control
         self._alive = True
         with Ends() as ends:
-            socket.send_fds(control, [SERVE], list(ends.theirs))
+            try:
+                socket.send_fds(control, [SERVE], list(ends.theirs))
+            except OSError as error:
+                raise CrashError("the process that started the server is gone") from error
             super().__init__(*ends.take_ours())
 
     def receive(self) -> list[object] | None:

@@ -16,16 +16,17 @@ from guerdon.checks import text_of
 from guerdon.errors import RewardError, kind_of
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.wire import Frames, Slot, frame
-from guerdon.scoring.worker import Resident, receive, resident_bytes
+from guerdon.scoring.worker import Resident, inside_worker, receive, resident_bytes
 from guerdon.serve.calls import Answer, Call
 from guerdon.serve.flights import Flights
 from guerdon.serve.schema import Description, describe
-from guerdon.serve.servant import Servant, packed
+from guerdon.serve.servant import ANSWER_FIELDS, Servant, packed, ran_out_of_memory
 
 _FLUSH_SECONDS = 0.005
 _BEAT_SECONDS = 0.05
 _READ_BYTES = 1 << 18
 _LANDING_SECONDS = 30.0
+_FAILURES = Answer._fields.index("failures")
 _PLAIN_FIELDS = 3
 """How many fields of a Call there are where it is no more than a body."""
 
@@ -90,9 +91,8 @@ def _serve(servant: Servant, connection: socket.socket, frames: Frames, pending:
             if os.getpid() != pid:
                 os._exit(0)  # a child that the reward forked and let return: its parent has the result
             answers.append(packed(answer))
-            if answer.failures and "memory" in answer.failures:
-                # The heap of a process that ran out of memory is not one to go on with.
-                connection.sendall(frame(("answers", answers)))
+            if ran_out_of_memory(answer):
+                connection.sendall(frame(("answers", answers)) + frame(("bye",)))
                 return
             if time.perf_counter() - flushed > _FLUSH_SECONDS:
                 connection.sendall(frame(("answers", answers)))
@@ -172,9 +172,14 @@ class _Loop:
             servant = self._servant
             for fields in message[1]:
                 if len(fields) == _PLAIN_FIELDS:
-                    self._answers.append(servant.answer_plain(*fields))
+                    answer = servant.answer_plain(*fields)
                 else:
-                    self._answers.append(packed(servant.answer(Call(*fields))))
+                    answer = packed(servant.answer(Call(*fields)))
+                self._answers.append(answer)
+                if len(answer) > ANSWER_FIELDS or answer[_FAILURES] is not None:
+                    self._look_after_failures(Answer(*answer))
+                    if self._ended.is_set():
+                        return
                 if time.perf_counter() - flushed > _FLUSH_SECONDS:
                     self._flush()
                     flushed = time.perf_counter()
@@ -188,6 +193,11 @@ class _Loop:
         if not self._answers:
             self._loop.call_soon(self._flush)
         self._answers.append(packed(answer))
+        self._look_after_failures(answer)
+
+    def _look_after_failures(self, answer: Answer) -> None:
+        if inside_worker() and ran_out_of_memory(answer):
+            self._ended.set()
 
     def _flush(self) -> None:
         if self._answers:

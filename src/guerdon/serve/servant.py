@@ -14,10 +14,12 @@ from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from guerdon.checks import text_of
+from guerdon.errors import InputError, MemoryLimitError, kind_of
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.scorer import FunctionScorer
 from guerdon.reward.targets import ServerScore
-from guerdon.scoring.outcome import Outcome, pack
+from guerdon.scoring.outcome import Outcome, failure, pack
 from guerdon.scoring.wire import Slot
 from guerdon.serve.calls import TOGETHER, Answer, Call
 from guerdon.serve.format import Asked, RefusedError, Served, json_bytes, read_object
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 _AWAITS = {"GET_AWAITABLE", "GET_ANEXT", "SEND", "BEFORE_ASYNC_WITH", "YIELD_VALUE"}
 _ADAPTIVE = next(i for i, format in enumerate(FORMATS) if isinstance(format, AdaptiveFormat))
-_ANSWER_FIELDS = 7
+ANSWER_FIELDS = 7
 """How many fields of an Answer travel where the rest is as it is by default."""
 NOTHING: Mapping[int, Outcome] = {}
 
@@ -60,6 +62,8 @@ class Servant:
             return self._scored(call, work, started)
         except RefusedError as refused:
             return refusal(call, refused, started)
+        except Exception as error:  # the edge: a metadata class may have the user's validators
+            return broken(call, error, started)
         finally:
             self.slot.stop()
 
@@ -75,7 +79,11 @@ class Servant:
         reader, server, started = self._reader, self.server, time.monotonic()
         if choice[0] != self._quick or choice[1] == "batch_score" or reader is None or server is None:
             return packed(self.answer(Call(identity, choices, body)))
-        if (request := reader.one(choice[1], body)) is None:  # it is in another format, or malformed
+        try:
+            request = reader.one(choice[1], body)
+        except Exception:  # the user's own validators: what they raise is told there
+            request = None
+        if request is None:  # it is in another format, or malformed
             return packed(self.answer(Call(identity, choices, body)))
         number = request.__dict__["id"]
         self.slot.begin(identity, started)
@@ -136,19 +144,37 @@ class Servant:
 
 def packed(answer: Answer) -> tuple[Any, ...]:
     """An answer as a plain tuple, which is quicker to pickle, without fields that are as they are by default."""
-    return tuple(answer) if answer.status == 0 else tuple(answer[:_ANSWER_FIELDS])
+    return tuple(answer) if answer.status == 0 else tuple(answer[:ANSWER_FIELDS])
 
 
-def refusal(call: Call, refused: RefusedError, started: float) -> Answer:
+def refusal(call: Call, refused: RefusedError, started: float, kind: str = InputError.kind) -> Answer:
     """The answer to a call that is not scored."""
     detail = refused.detail
     message = detail if isinstance(detail, str) else "; ".join(_sentence(item) for item in detail[:3])
     index, op = call.choices[0]
     if op == "frame":
-        body = FORMATS[index].refused_frame(refused.id, "input", message)
+        body = FORMATS[index].refused_frame(refused.id, kind, message)
     else:
-        body = json_bytes({"detail": detail, "error": {"kind": "input", "message": message}})
+        body = json_bytes({"detail": detail, "error": {"kind": kind, "message": message}})
     return Answer(call.id, time.perf_counter() - started, refused.status, body, choice=call.choices[0])
+
+
+def broken(call: Call, error: Exception, started: float) -> Answer:
+    """The answer to a call that could not be read or written for what code of the user's raised."""
+    kind, message = kind_of(error), text_of(error)
+    if call.rows is not None:
+        outcomes = (failure(kind, message),) * len(call.rows)
+        return Answer(call.id, time.perf_counter() - started, outcomes=outcomes)
+    identity = FORMATS[call.choices[0][0]].identity_of(call.body)
+    answer = refusal(call, RefusedError(500, message, identity), started, kind)
+    return answer._replace(failures={kind: 1})
+
+
+def ran_out_of_memory(answer: Answer) -> bool:
+    """Whether a sample did; the heap of a process in which that happened is not one to go on with."""
+    if answer.failures is not None:
+        return MemoryLimitError.kind in answer.failures
+    return any(outcome.kind == MemoryLimitError.kind for outcome in answer.outcomes)
 
 
 def _sentence(problem: Mapping[str, Any]) -> str:
@@ -201,8 +227,7 @@ def never_suspends(function: Callable[..., Any] | None) -> bool:
     True
     """
     code = getattr(getattr(function, "__func__", function), "__code__", None)
-    if not isinstance(code, CodeType) or code.co_flags & inspect.CO_ASYNC_GENERATOR:
+    # What a plain function returns may be awaitable, as that of a decorator's wrapper is.
+    if not isinstance(code, CodeType) or not code.co_flags & inspect.CO_COROUTINE:
         return False
-    if not code.co_flags & inspect.CO_COROUTINE:
-        return not code.co_flags & inspect.CO_GENERATOR
     return not any(instruction.opname in _AWAITS for instruction in dis.get_instructions(code))

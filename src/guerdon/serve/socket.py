@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from functools import cached_property
 from http import HTTPStatus
 from time import perf_counter
 from urllib.parse import parse_qs
+
+from pydantic_core import from_json
 
 from guerdon.serve.frames import (
     CLOSE,
@@ -23,12 +26,17 @@ from guerdon.serve.frames import (
 )
 from guerdon.serve.gate import Asking, Endpoint, Gate, Headers, error_reply
 from guerdon.serve.idempotency import Reply
+from guerdon.serve.protocols import FORMATS
+from guerdon.serve.protocols.openenv import TYPES, OpenEnvFormat, Session, Turn
 
 _IN_FLIGHT = 512
 """Messages of one socket that may wait for their answers; more are not read until there is room."""
 _LOOK_AGAIN = 0.02
 _SESSION_LENGTH = 128
 _GOODBYE_SECONDS = 2.0
+_TYPE_BYTES = 64
+"""Where a message of OpenEnv's has its type."""
+_OPENENV = next(index for index, format in enumerate(FORMATS) if isinstance(format, OpenEnvFormat))
 
 
 class Socket(asyncio.Protocol):
@@ -46,7 +54,8 @@ class Socket(asyncio.Protocol):
         self._flying: dict[Asking, None] = {}
         self._out: list[bytes] = []
         self._loop = asyncio.get_running_loop()
-        self._paused = self._stuck = self._closing = False
+        self._paused = self._stuck = self._closing = self._looking = False
+        self._environment: _Environment | None = None
 
     def begin(self) -> None:
         """Answer the handshake."""
@@ -98,18 +107,33 @@ class Socket(asyncio.Protocol):
     def _ask(self, payload: bytes) -> None:
         endpoint = self._endpoint
         assert endpoint is not None
+        if (self._environment is not None or b'"type"' in payload[:_TYPE_BYTES]) and self._is_turn(payload):
+            return
         asking = _Asking(self, self._gate, endpoint, payload)
         self._flying[asking] = None
         # A client that comes back sends again what was not answered, word for word.
         key = (self._session, self._path, len(payload), hash(payload)) if self._session else None
         self._gate.begin_known(asking, key)
 
+    def _is_turn(self, payload: bytes) -> bool:
+        """Whether a frame is OpenEnv's, as all are that come after the first such; it is answered then."""
+        assert self._endpoint is not None
+        if self._environment is None:
+            if self._path.endswith("/v1/ws") or not _has_type(payload):
+                return False
+            self._environment = _Environment(self, self._gate, self._endpoint)
+        self._environment.receive(payload)
+        return True
+
+    def fly(self, asking: Asking) -> None:
+        """Have a turn of OpenEnv's answered."""
+        self._flying[asking] = None
+        self._gate.begin_known(asking, None)
+
     def answer(self, asking: Asking, reply: Reply) -> None:
         """Write the frames of a reply."""
         self._flying.pop(asking, None)
         if self._closing:
-            if not self._flying:
-                self._finish()
             return
         for line in reply.body.split(b"\n"):
             self._write(text_frame(line))
@@ -120,16 +144,19 @@ class Socket(asyncio.Protocol):
         """Read no more while too much is in flight, or while the client does not take its answers."""
         desk = self._endpoint.desk if self._endpoint is not None else None
         full = desk is not None and desk.is_full
-        hold = self._stuck or full or len(self._flying) >= _IN_FLIGHT
+        waiting = 0 if self._environment is None else self._environment.waiting
+        hold = self._stuck or full or len(self._flying) + waiting >= _IN_FLIGHT or self._gate.draining
         if hold and not self._paused:
             self._transport.pause_reading()
         elif self._paused and not hold:
             self._transport.resume_reading()
         self._paused = hold
-        if full and not self._transport.is_closing():
+        if full and not self._looking and not self._transport.is_closing():
+            self._looking = True
             self._loop.call_later(_LOOK_AGAIN, self._look_again)
 
     def _look_again(self) -> None:
+        self._looking = False
         if self._paused and not self._closing and not self._transport.is_closing():
             self._hold_back()
 
@@ -144,6 +171,10 @@ class Socket(asyncio.Protocol):
 
     # What goes.
 
+    def say(self, text: bytes) -> None:
+        """Write a text frame."""
+        self._write(text_frame(text))
+
     def _write(self, data: bytes) -> None:
         if not self._out:
             self._loop.call_soon(self._flush)
@@ -155,10 +186,10 @@ class Socket(asyncio.Protocol):
         if not self._transport.is_closing():
             self._transport.write(b"".join(out))
 
-    def close(self, reason: str) -> None:
-        """End the conversation, for the server stops; what is in flight has been answered."""
+    def close(self, reason: str, code: int = GOING_AWAY) -> None:
+        """End the conversation; what is in flight has been answered."""
         if not self._closing:
-            self._say_goodbye(GOING_AWAY, reason)
+            self._say_goodbye(code, reason)
 
     @property
     def idle(self) -> bool:
@@ -180,8 +211,15 @@ class Socket(asyncio.Protocol):
         self._loop.call_soon(self._finish)
 
     def _finish(self) -> None:
+        """Let the client close: closing while it sends would take back what it has not read yet."""
         self._flush()
-        self._transport.close()
+        if self._transport.is_closing() or not self._transport.can_write_eof():
+            self._transport.close()
+            return
+        self._transport.write_eof()
+        if self._paused:
+            self._transport.resume_reading()
+        self._loop.call_later(_GOODBYE_SECONDS, self._transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True
@@ -207,3 +245,64 @@ class _Asking(Asking):
 
     def reply(self, reply: Reply) -> None:
         self._socket.answer(self, reply)
+
+
+class _Environment:
+    """A client of OpenEnv's: its messages carry no number, so each is answered before the next is read."""
+
+    def __init__(self, socket: Socket, gate: Gate, endpoint: Endpoint) -> None:
+        self._socket, self._gate, self._endpoint = socket, gate, endpoint
+        self._session = Session()
+        self._messages: deque[bytes] = deque()
+        self._busy = False
+
+    @property
+    def waiting(self) -> int:
+        """Messages that wait for those before them."""
+        return len(self._messages)
+
+    def receive(self, payload: bytes) -> None:
+        """Take a message."""
+        self._messages.append(payload)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        while self._messages and not self._busy:
+            turn = self._session.receive(self._messages.popleft())
+            if turn.answer is not None:
+                self._socket.say(turn.answer)
+            elif turn.op == "close":
+                self._messages.clear()
+                self._socket.close("", NORMAL)
+            else:
+                self._busy = True
+                self._socket.fly(_Step(self, self._socket, self._gate, self._endpoint, turn))
+
+    def answer(self, step: _Step, reply: Reply) -> None:
+        """Send what came of a message, and take the next."""
+        self._busy = False
+        body = self._session.answer(step.turn, reply.status, reply.body)
+        self._socket.answer(step, Reply(reply.status, body))
+        self._go_on()
+
+
+class _Step(_Asking):
+    def __init__(
+        self, environment: _Environment, socket: Socket, gate: Gate, endpoint: Endpoint, turn: Turn
+    ) -> None:
+        super().__init__(socket, gate, endpoint, turn.body)
+        self._environment, self.turn = environment, turn
+        self.choices = ((_OPENENV, turn.op),)
+
+    def reply(self, reply: Reply) -> None:
+        self._environment.answer(self, reply)
+
+
+def _has_type(payload: bytes) -> bool:
+    """Whether a frame is a message of OpenEnv's."""
+    try:
+        value = from_json(payload)
+    except ValueError:
+        return False
+    kind = value.get("type") if isinstance(value, dict) else None
+    return isinstance(kind, str) and kind in TYPES

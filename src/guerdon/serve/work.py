@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import time
 from abc import ABC, abstractmethod
@@ -195,7 +196,10 @@ class ServerWork(Work):
 
     async def fly(self, item: Any) -> Reply | Outcome:
         try:
-            return reply_of(await self._score(item[0]), item[1], self._reward.name)
+            result: Any = self._score(item[0])
+            if inspect.isawaitable(result):
+                result = await result
+            return reply_of(result, item[1], self._reward.name)
         except (Exception, SystemExit) as error:  # the edge, as above
             return self._failure(error)
 

@@ -27,6 +27,7 @@ from guerdon.serve.format import (
     RefusedError,
     Route,
     Served,
+    check_metadata,
     json_bytes,
     problems_of,
     read_model,
@@ -68,8 +69,18 @@ class AdaptiveFormat(Format):
             places: list[tuple[str | int, ...]] = [("requests", i) for i in range(len(requests))]
         else:
             requests, places = [read_frame(body) if op == "frame" else read_model(Request, body)], [()]
-        _check_metadata(requests, places, reward)
-        return Asked([_sample(request) for request in requests], [request.id for request in requests])
+        samples = [_sample(request) for request in requests]
+        placed = (
+            (s, (*p, "metadata")) for s, p in zip(samples, places, strict=True) if isinstance(s, Sample)
+        )
+        try:
+            check_metadata(reward, placed)
+        except RefusedError as refused:
+            raise RefusedError(refused.status, refused.detail, requests[0].id) from None
+        return Asked(samples, [request.id for request in requests])
+
+    def identity_of(self, frame: bytes) -> Any:
+        return _identity_of(frame)
 
     def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
         made_by = json_bytes(
@@ -142,28 +153,16 @@ def read_frame(body: bytes) -> Request:
 
 def refused_frame(body: bytes, detail: Any) -> RefusedError:
     """The refusal of a frame."""
+    return RefusedError(422, detail, _identity_of(body))
+
+
+def _identity_of(frame: bytes) -> int | None:
     try:
-        value = from_json(body)
+        value = from_json(frame)
     except ValueError:
-        value = None
+        return None
     identity = value.get("id") if isinstance(value, dict) else None
-    known = identity if isinstance(identity, int) and not isinstance(identity, bool) else None
-    return RefusedError(422, detail, known)
-
-
-def _check_metadata(
-    requests: Sequence[Request], places: Sequence[tuple[str | int, ...]], reward: Served
-) -> None:
-    if reward.metadata_cls is None:
-        return
-    problems: list[dict[str, Any]] = []
-    for request, place in zip(requests, places, strict=True):
-        try:
-            reward.metadata_cls.model_validate(request.metadata or {})
-        except ValidationError as error:
-            problems += problems_of(error, *place, "metadata")
-    if problems:
-        raise RefusedError(422, problems)
+    return identity if isinstance(identity, int) and not isinstance(identity, bool) else None
 
 
 def _sample(request: Request) -> Sample | Outcome:

@@ -63,7 +63,7 @@ class StepRequest(BaseModel):
 
     action: Action
     timeout_s: float | None = Field(
-        None, gt=0, allow_inf_nan=False, description="Seconds that the step may take."
+        None, gt=0, allow_inf_nan=False, description="Not observed: the server's own deadline holds."
     )
     request_id: str | None = Field(None, max_length=255)
 
@@ -116,7 +116,7 @@ class OpenEnvFormat(Format):
         asked = as_model(StepRequest, value)
         sample = as_sample(_row(asked.action), "action")
         check_metadata(reward, [(sample, ("action",))])
-        return Asked([sample], timeout=asked.timeout_s)
+        return Asked([sample])
 
     def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
         if op == "state":

@@ -140,6 +140,9 @@ class V1Format(Format):
             return 200, json_bytes({"n": number, "result": result_of(outcome, identity, reward)})
         return status_of(outcome), json_bytes(result_of(outcome, context[0], reward))
 
+    def identity_of(self, frame: bytes) -> Any:
+        return _number_of(frame)
+
     def refused_frame(self, identity: Any, kind: str, message: str) -> bytes:
         return json_bytes({"n": identity, "error": {"kind": kind, "message": message}})
 
