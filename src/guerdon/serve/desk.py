@@ -302,6 +302,9 @@ class Desk:
 
     def submit(self, ticket: Ticket) -> None:
         """Have a request answered."""
+        if self._closed:
+            self.settle(ticket, _refused(503, "draining", "the server is stopping; ask again"))
+            return
         ticket.deadline = self._loop.time() + self.limits.request_timeout
         self._tickets[ticket] = None
         self._queue.append(ticket)
