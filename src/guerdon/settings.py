@@ -14,6 +14,7 @@ from typing import Any
 from guerdon.errors import InputError
 
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_DURATIONS = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600}
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
 
@@ -46,17 +47,22 @@ def parse_bytes(value: str | int) -> int:
 
 
 def parse_seconds(value: str | float) -> float:
-    """A positive number of seconds, also from text.
+    """A positive number of seconds, also from text such as ``"500ms"``, ``"30s"``, ``"2m"`` or ``"1h"``.
 
-    >>> parse_seconds("2.5")
-    2.5
+    >>> parse_seconds("2.5"), parse_seconds("2m")
+    (2.5, 120.0)
     """
+    match = (
+        re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,9})?)\s*(ms|s|m|min|h)\s*", value)
+        if isinstance(value, str)
+        else None
+    )
     try:
-        seconds = float(value)
+        seconds = float(match[1]) * _DURATIONS[match[2]] if match else float(value)
     except (TypeError, ValueError, OverflowError):
         seconds = float("nan")
     if not 0 < seconds < float("inf") or isinstance(value, bool):
-        raise InputError(f"{_shown(value)} is no number of seconds; give a positive number such as 10")
+        raise InputError(f"{_shown(value)} is no number of seconds; give a positive number such as 10 or 2m")
     return seconds
 
 

@@ -96,7 +96,8 @@ class Parsed(ParamType):
 POSITIVE = Parsed(parse_positive, "count")
 
 
-def _setting_option(name: str, metavar: str, default: str) -> Decorator:
+def setting_option(name: str, metavar: str, default: str, help: str | None = None) -> Decorator:
+    """An option of the table of settings; ``help`` where it means something else to a command."""
     row = SETTINGS[name]
     return click.option(
         f"--{name.replace('_', '-')}",
@@ -104,11 +105,11 @@ def _setting_option(name: str, metavar: str, default: str) -> Decorator:
         type=Parsed(row.parse, metavar),
         envvar=row.variable,
         show_envvar=True,
-        help=f"{row.help.rstrip('.')}; by default {default}.",
+        help=f"{(help or row.help).rstrip('.')}; by default {default}.",
     )
 
 
-def _bundled(cls: type[Any], name: str, options: Sequence[Decorator]) -> Decorator:
+def bundled(cls: type[Any], name: str, options: Sequence[Decorator]) -> Decorator:
     """A decorator that adds options and gives their values to the command as one object."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -138,9 +139,21 @@ class _Parameter(ParamType):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, Any]:
         name, equals, text = value.partition("=")
-        if not equals or not name.strip().isidentifier():
+        if not equals or not self._is_name(name.strip()):
             self.fail(f"{value!r} is not of the form name=value, such as tolerance=0.01", param, ctx)
         return name.strip(), parse_value(text)
+
+    def _is_name(self, name: str) -> bool:
+        return name.isidentifier()
+
+
+class ScopedParameter(_Parameter):
+    """``name=value`` for every reward, or ``reward.name=value`` for one of them."""
+
+    name = "[reward.]name=value"
+
+    def _is_name(self, name: str) -> bool:
+        return name.rpartition(".")[2].isidentifier()
 
 
 def parse_value(text: str) -> Any:
@@ -159,7 +172,7 @@ def _not_a_number(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _unique(
+def unique(
     context: click.Context, parameter: click.Parameter, pairs: Sequence[tuple[str, Any]]
 ) -> dict[str, Any]:
     names = [name for name, _ in pairs]
@@ -173,7 +186,7 @@ parameter_option = option(
     "parameters",
     type=_Parameter(),
     multiple=True,
-    callback=_unique,
+    callback=unique,
     help="A parameter of the reward; the value is JSON or else text. Repeatable; "
     "in the variable, one a line.",
 )
@@ -184,10 +197,17 @@ def find_reward(spec: str, parameters: Mapping[str, Any]) -> RewardFunction:
 
     Raises ResolutionError where it leads nowhere, BindingError for a parameter that the reward lacks.
     """
+    from guerdon.reward.registry import get_reward_function
+
+    check_parameters(parameters)
+    return get_reward_function(spec, **parameters)
+
+
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Raises InputError for a parameter whose name is an argument of guerdon's own."""
     import inspect
 
     from guerdon.reward.function import RewardFunction
-    from guerdon.reward.registry import get_reward_function
 
     taken = {*inspect.signature(RewardFunction).parameters, "name_or_path"} - {"fixed_arguments"}
     if clash := sorted(taken & set(parameters)):
@@ -195,7 +215,6 @@ def find_reward(spec: str, parameters: Mapping[str, Any]) -> RewardFunction:
             f"--param cannot set {clash[0]!r}, which is a word of guerdon's own; "
             "set it in a function that calls the reward"
         )
-    return get_reward_function(spec, **parameters)
 
 
 # Where the samples come from.
@@ -253,7 +272,7 @@ class OneALine(ParamType):
     envvar_list_splitter = "\n"
 
 
-data_options = _bundled(
+data_options = bundled(
     DataFlags,
     "flags",
     [
@@ -302,18 +321,16 @@ def check_variables() -> None:
         setting(name)
 
 
-timeout_option = _setting_option(
-    "timeout", "seconds", f"the reward's own, or {SETTINGS['timeout'].default:g}"
-)
-workers_option = _setting_option("workers", "count", "one a processor")
-limit_options = _bundled(
+timeout_option = setting_option("timeout", "seconds", f"the reward's own, or {SETTINGS['timeout'].default:g}")
+workers_option = setting_option("workers", "count", "one a processor")
+limit_options = bundled(
     LimitFlags,
     "limits",
     [
         timeout_option,
         workers_option,
-        _setting_option("concurrency", "count", f"the reward's own, or {SETTINGS['concurrency'].default}"),
-        _setting_option("max_memory", "bytes", f"{SETTINGS['max_memory'].default >> 30}GiB"),
+        setting_option("concurrency", "count", f"the reward's own, or {SETTINGS['concurrency'].default}"),
+        setting_option("max_memory", "bytes", f"{SETTINGS['max_memory'].default >> 30}GiB"),
         option(
             "--batch-size",
             type=POSITIVE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request, Response
@@ -25,6 +26,7 @@ from guerdon.serve.desk import Desk
 from guerdon.serve.format import Served, json_bytes
 from guerdon.serve.gate import Asking, Endpoint, Gate, error_reply, wants_lines
 from guerdon.serve.idempotency import Reply
+from guerdon.serve.journal_pages import add_journal
 from guerdon.serve.protocols import FORMATS
 from guerdon.serve.protocols.openenv import StateResponse
 from guerdon.serve.protocols.v1 import result_of
@@ -45,13 +47,31 @@ def create_app(gate: Gate) -> FastAPI:
     app.add_exception_handler(StarletteHTTPException, _http_error)
     app.add_exception_handler(Exception, _broken)
     app.add_middleware(_Identified, gate=gate)
+    app.add_middleware(_OwnPages, gate=gate)
     _tell_health(app, gate)
     _tell_metrics(app, gate)
+    if gate.journal is not None:
+        add_journal(app, gate, gate.journal, partial(known_caller, gate))
     for root in ("", "/rewards/{reward}"):
         _tell_of_rewards(app, gate, root)
         _take_requests(app, gate, root)
     _describe(app, gate)
     return app
+
+
+class _OwnPages:
+    """Refuses what a page of another host asks for, whatever it is."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app, self._gate = app, gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = dict(scope["headers"])
+            if b"origin" in headers and (reply := self._gate.refuse_origin(headers)) is not None:
+                await _response(reply)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -95,7 +115,7 @@ def _response(reply: Reply) -> Response:
     return response
 
 
-def _known_caller(gate: Gate, request: Request) -> None:
+def known_caller(gate: Gate, request: Request) -> None:
     """Raise HTTPException for a caller without a key, where there are keys."""
     reply = gate.refuse(request.scope["headers"], None)
     if reply is not None:
@@ -144,13 +164,13 @@ def _tell_health(app: FastAPI, gate: Gate) -> None:
 def _tell_metrics(app: FastAPI, gate: Gate) -> None:
     @app.get("/metrics", tags=["health"], summary="Metrics for Prometheus", response_class=Response)
     async def metrics(request: Request) -> Response:
-        _known_caller(gate, request)
+        known_caller(gate, request)
         body, media_type = gate.metrics.render(request.headers.get("accept", ""))
         return Response(body, media_type=media_type)
 
     @app.get("/rewards", tags=["rewards"], summary="The rewards that are served")
     async def rewards(request: Request) -> list[dict[str, Any]]:
-        _known_caller(gate, request)
+        known_caller(gate, request)
         return [_summary(name, desk) for name, desk in gate.desks.items()]
 
 
@@ -172,15 +192,15 @@ def _tell_of_rewards(app: FastAPI, gate: Gate, root: str) -> None:
 
     async def info(request: Request, reward: str | None = None) -> ServerInfo:
         if reward is not None and reward not in gate.desks:
-            _known_caller(gate, request)  # before the answer lists those there are
+            known_caller(gate, request)  # before the answer lists those there are
         return ServerInfo(**_described(gate, reward).info)
 
     async def metadata_schema(request: Request, reward: str | None = None) -> dict[str, Any]:
-        _known_caller(gate, request)
+        known_caller(gate, request)
         return dict(_described(gate, reward).schema())
 
     async def v1_info(request: Request, reward: str | None = None) -> dict[str, Any]:
-        _known_caller(gate, request)
+        known_caller(gate, request)
         desk, description = _desk(gate, reward), _described(gate, reward)
         return {
             "name": description.name,
@@ -196,12 +216,12 @@ def _tell_of_rewards(app: FastAPI, gate: Gate, root: str) -> None:
         }
 
     async def v1_schema(request: Request, reward: str | None = None) -> dict[str, Any]:
-        _known_caller(gate, request)
+        known_caller(gate, request)
         description = _described(gate, reward)
         return {"metadata": description.metadata_schema, "parameters": list(description.columns)}
 
     async def state(request: Request, reward: str | None = None) -> StateResponse:
-        _known_caller(gate, request)
+        known_caller(gate, request)
         _desk(gate, reward)
         return StateResponse()
 
@@ -244,7 +264,7 @@ def _take_requests(app: FastAPI, gate: Gate, root: str) -> None:
         path = request.scope["path"].rstrip("/") or "/"
         endpoint = gate.endpoints.get(path)
         if endpoint is None:
-            _known_caller(gate, request)
+            known_caller(gate, request)
             _desk(gate, request.path_params.get("reward"))
             raise HTTPException(404)
         return await _taken(gate, endpoint, request)

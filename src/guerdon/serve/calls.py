@@ -41,7 +41,8 @@ class Answer(NamedTuple):
     status: int = 0
     """The HTTP status of the response; 0 where there is none yet."""
     body: bytes = b""
-    scores: Sequence[float | None] = ()
+    scores: Sequence[float | str | None] = ()
+    """One for each sample; in place of one, the kind of its failure, or None where the reward does not apply."""
     failures: Mapping[str, int] | None = None
     """How many samples failed, by kind."""
     choice: tuple[int, str] = (0, "")

@@ -326,6 +326,9 @@ class Desk:
 
     def submit(self, ticket: Ticket) -> None:
         """Have a request answered."""
+        if self._closed:
+            self.settle(ticket, _refused(503, "draining", "the server is stopping; ask again"))
+            return
         ticket.deadline = self._loop.time() + self.limits.request_timeout
         self._tickets[ticket] = None
         self._queue.append(ticket)
@@ -667,11 +670,7 @@ class Desk:
 
     def _add(self) -> None:
         try:
-            try:
             station = _Station(self._hire())
-        except CrashError as error:
-            self._failed_to_load(str(error))
-            return
         except (CrashError, OSError) as error:
             self._failed_to_load(str(error))
             return

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
+import signal
 import socket
+import ssl
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import uvicorn
 
+from guerdon.errors import InputError
 from guerdon.serve.app import create_app
 from guerdon.serve.desk import Desk, DeskLimits, Peer
-from guerdon.serve.gate import Gate
+from guerdon.serve.gate import STOPPING, Gate
 from guerdon.serve.journal import Journal
 from guerdon.serve.keys import Keys
 from guerdon.serve.lane import SWEEP_SECONDS, Lane
 from guerdon.serve.logs import Log
 from guerdon.serve.metrics import Gauges, Metrics
-from guerdon.serve.options import ServeOptions
+from guerdon.serve.options import ServeOptions, is_loopback
 from guerdon.serve.resident import collect_less, fast_loop
+from guerdon.serve.socket import GOODBYE_SECONDS
+from guerdon.serve.tracing import tracing
 
 _POLL = 0.02
-_GOODBYE_SECONDS = 1.0
+_HANDOVER_SECONDS = 5.0
+"""How long connections that are kept open are still answered once another process has taken over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,30 @@ class Stall:
     version: str
     hire: Callable[[], Peer]
     limits: DeskLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a server came to its end."""
+
+    finished: int = 0
+    """Requests that were in flight when it was told to stop, and were answered."""
+    refused: int = 0
+    """Requests that were not done within the time to drain: answered 503, or cut off."""
+    sockets: int = 0
+    """WebSockets that were closed."""
+    seconds: float = 0.0
+    forced: bool = False
+    """Whether a second Ctrl-C cut it short."""
+
+    def __add__(self, other: Ending) -> Ending:
+        return Ending(
+            self.finished + other.finished,
+            self.refused + other.refused,
+            self.sockets + other.sockets,
+            max(self.seconds, other.seconds),
+            self.forced or other.forced,
+        )
 
 
 class Front:
@@ -53,7 +86,12 @@ class Front:
             log=log,
             max_body=options.max_body,
             journal=journal,
+            tracing=tracing(),
+            local=is_loopback(options.host),
         )
+        self.ending = Ending()
+        self._hands_over = False
+        self._on_stop: Callable[[int], None] = _ignore
         self._server = _Server(self._config(), self)
 
     def _gauges(self, journal: Journal | None) -> Gauges:
@@ -69,9 +107,10 @@ class Front:
         )
 
     def _config(self) -> uvicorn.Config:
+        """Raises InputError for a certificate that cannot be used."""
         options = self._options
         lane = type("BoundLane", (Lane,), {"gate": self.gate, "max_connections": options.max_connections})
-        return uvicorn.Config(
+        config = uvicorn.Config(
             create_app(self.gate),
             http=lane,
             ws="none",
@@ -85,11 +124,25 @@ class Front:
             ssl_keyfile=options.tls_key,
             ssl_keyfile_password=options.tls_key_password,
         )
+        try:
+            config.load()
+        except (ssl.SSLError, OSError) as error:
+            reason = getattr(error, "reason", None) or error.strerror or error
+            raise InputError(
+                f"cannot use the certificate {options.tls_cert} with its key: {reason}"
+            ) from None
+        return config
 
-    def run(self, listener: socket.socket, on_ready: Callable[[], None]) -> None:
-        """Serve on a bound socket until SIGTERM, SIGINT or ``stop``; ``on_ready`` is called once it accepts.
+    def run(
+        self,
+        listener: socket.socket,
+        on_ready: Callable[[], None],
+        on_stop: Callable[[int], None] | None = None,
+    ) -> Ending:
+        """Serve on a bound socket until SIGTERM, SIGINT or ``stop``, and tell how that went.
 
-        Raises the RewardError for which a reward does not load.
+        ``on_ready`` is called once connections are accepted, ``on_stop`` with the number of requests that are in
+        flight when it is told to stop. Raises the RewardError for which a reward does not load.
         """
         handler = self._log.handler()
         logger = logging.getLogger("guerdon.serve")
@@ -98,6 +151,7 @@ class Front:
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         logger.propagate = logging.getLogger("uvicorn.error").propagate = False
         self._server.on_ready = on_ready
+        self._on_stop = on_stop or _ignore
         try:
             with asyncio.Runner(loop_factory=fast_loop()) as runner:
                 runner.run(self._serve(listener))
@@ -106,6 +160,9 @@ class Front:
             logging.getLogger("uvicorn.error").removeHandler(handler)
             if self.gate.journal is not None:
                 self.gate.journal.close()
+            if self.gate.tracing is not None:
+                self.gate.tracing.close()
+        return self.ending
 
     async def _serve(self, listener: socket.socket) -> None:
         try:
@@ -136,28 +193,71 @@ class Front:
         """Have ``run`` return once what is in flight is done; from any thread."""
         self._server.should_exit = True
 
+    def hand_over(self) -> None:
+        """As ``stop``, where another process has taken over the listening socket; from any thread.
+
+        Connections that are still open are answered a last time, rather than refused.
+        """
+        self._hands_over = True
+        self.stop()
+
     async def drain(self) -> None:
         """Finish what is in flight, answer the rest with 503, close the sockets, let the workers clean up."""
-        self.gate.draining = True
-        for open_socket in list(self.gate.sockets):
+        began, gate = time.monotonic(), self.gate
+        until = began + self._options.drain
+        in_flight, sockets = self._in_flight(), len(gate.sockets)
+        self._on_stop(in_flight)
+        gate.leaving = True
+        for open_socket in list(gate.sockets):
             open_socket.stop_reading()
-        until = time.monotonic() + self._options.drain
+        if self._hands_over:
+            await self._part(min(until, began + _HANDOVER_SECONDS))
+        gate.draining = True
         # What is in flight ends elsewhere, in many ways.
-        while self._busy and time.monotonic() < until and not self._server.force_exit:  # noqa: ASYNC110
+        while self._in_flight() and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
             await asyncio.sleep(_POLL)
+        refused = self._in_flight()
         for desk in self.desks.values():
-            desk.refuse_all(503, "draining", "the server is stopping; ask again")
-        for open_socket in list(self.gate.sockets):
+            desk.refuse_all(503, "draining", STOPPING)
+        for lane in self._lanes():
+            lane.refuse_arriving()
+        for open_socket in list(gate.sockets):
             open_socket.close("the server is stopping")
-        until = time.monotonic() + _GOODBYE_SECONDS
-        while self.gate.sockets and time.monotonic() < until:  # noqa: ASYNC110  their clients close them
+        finished = max(0, in_flight - refused)
+        if not self._forced:
+            await self._close()
+        self.ending = Ending(finished, refused, sockets, time.monotonic() - began, self._forced)
+
+    async def _part(self, until: float) -> None:
+        """Answer what still comes over connections that are open, each of which ends with that."""
+        while (self._lanes() or self.gate.sockets) and time.monotonic() < until and not self._forced:
+            for open_socket in list(self.gate.sockets):
+                if open_socket.idle:
+                    open_socket.close("the server is loaded anew; connect again")
             await asyncio.sleep(_POLL)
-        if not self._server.force_exit:
-            await asyncio.gather(*(desk.stop() for desk in self.desks.values()))
+
+    async def _close(self) -> None:
+        until = time.monotonic() + GOODBYE_SECONDS
+        await asyncio.gather(*(desk.stop() for desk in self.desks.values()))
+        while self.gate.sockets and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
+            await asyncio.sleep(_POLL)
+
+    def _in_flight(self) -> int:
+        """Requests that wait, are in the works, or whose body or response is on its way."""
+        asked = sum(desk.in_hand for desk in self.desks.values())
+        arriving = sum(lane.is_arriving for lane in self._lanes())
+        return max(asked + arriving, len(self._server.server_state.tasks))
+
+    def _lanes(self) -> list[Lane]:
+        return [lane for lane in self._server.server_state.connections if isinstance(lane, Lane)]
 
     @property
-    def _busy(self) -> bool:
-        return any(desk.in_hand for desk in self.desks.values())
+    def _forced(self) -> bool:
+        return self._server.force_exit
+
+
+def _ignore(in_flight: int) -> None:
+    pass
 
 
 def _summed(counts: Any) -> Mapping[str, int]:
@@ -180,7 +280,31 @@ class _Server(uvicorn.Server):
         self.on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # First of all: who connects from here on is refused at once, rather than left to wait for an answer.
         for server in self.servers:
             server.close()
+        for listener in sockets or []:
+            listener.close()
         await self._front.drain()
-        await super().shutdown(sockets)
+        if not self.force_exit:
+            await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """uvicorn's own raises a signal again at the end, which would end the process before it is cleaned up."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {
+            number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal has the server drain; a Ctrl-C after it has it end at once."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True

@@ -21,13 +21,16 @@ from guerdon.serve.journal import Entry, Journal
 from guerdon.serve.keys import Keys, Verdict
 from guerdon.serve.logs import Log, RequestIds, sane_request_id
 from guerdon.serve.metrics import Metrics
+from guerdon.serve.options import is_loopback
 from guerdon.serve.protocols import FORMATS
-from guerdon.serve.work import failures_of
+from guerdon.serve.tracing import Tracing
+from guerdon.serve.work import told_of
 
 JSON = (b"content-type", b"application/json")
 _JSON = (JSON,)
 _JSON_AGAIN = (JSON, (b"retry-after", b"1"))
 Headers = Sequence[tuple[bytes, bytes]]
+STOPPING = "the server is stopping; ask again"
 _LINES = (b"application/jsonl", b"application/x-ndjson")
 _JSON_TYPES = (b"application/json", b"text/json")
 
@@ -91,12 +94,20 @@ class Gate:
         log: Log,
         max_body: int,
         journal: Journal | None = None,
+        tracing: Tracing | None = None,
+        local: bool = False,
     ) -> None:
         self.desks = desks
         self.keys, self.metrics, self.log, self.journal = keys, metrics, log, journal
+        self.tracing = tracing
         self.max_body = max_body
+        self.local = local
+        """Whether it is for this machine alone."""
         self.memory = Memory()
         self.draining = False
+        """Whether what comes now is refused."""
+        self.leaving = False
+        """Whether each connection ends with its next response."""
         self.sockets: set[Any] = set()
         self._ids = RequestIds()
         self.endpoints = _endpoints(desks, _posted())
@@ -117,13 +128,15 @@ class Gate:
 
     def refuse(self, headers: Headers, endpoint: Endpoint | None) -> Reply | None:
         """Why a request is not let in, told before its body is read; None where it is."""
+        known = dict(headers)
+        if b"origin" in known and (reply := self.refuse_origin(known)) is not None:
+            return reply
         if len(self.keys) and (verdict := self.keys.check(headers)) is not Verdict.OK:
             return _unknown_caller(verdict)
         if endpoint is None:
             return None
         if self.draining:
-            return error_reply(503, "draining", "the server is stopping; ask again", [(b"retry-after", b"1")])
-        known = dict(headers)
+            return self.stopping()
         content_type = known.get(b"content-type")
         if content_type is not None and not _is_json(content_type):
             return error_reply(415, "input", f"the body must be application/json, not {_shown(content_type)}")
@@ -141,6 +154,24 @@ class Gate:
             text = f"{endpoint.reward} cannot be served: {desk.broken}"
             return error_reply(503, "crash", text, [(b"retry-after", b"5")])
         return None
+
+    def refuse_origin(self, headers: Mapping[bytes, bytes]) -> Reply | None:
+        """Why a page in a browser is not let in; None where it is a page of this server's own.
+
+        A browser sends whatever page its user opens to any address, those of this machine included, and names the
+        page's host as the Origin. Where the server is for this machine alone and wants no key, a name that merely
+        leads here is not enough: its owner says where it leads.
+        """
+        origin, host = headers.get(b"origin", b"").lower(), headers.get(b"host", b"").lower()
+        if origin.partition(b"//")[2] == host and (len(self.keys) or not self.local or names_loopback(host)):
+            return None
+        text = f"a page of {_shown(origin)} may not use this server"
+        return error_reply(403, "origin", text)
+
+    @staticmethod
+    def stopping() -> Reply:
+        """The reply to what comes too late."""
+        return error_reply(503, "draining", STOPPING, [(b"retry-after", b"1")])
 
     def too_large(self) -> Reply:
         """The reply to a body that is over the limit."""
@@ -252,6 +283,21 @@ class Gate:
                 failures=failures,
                 client=asking.client,
             )
+        if self.tracing is not None:
+            self.tracing.request(
+                asking.headers,
+                asking.method,
+                endpoint.path,
+                status=status,
+                seconds=seconds,
+                request_id=asking.request_id,
+                reward=endpoint.reward,
+                format=format,
+                op=op,
+                samples=len(answer.scores) if answer is not None else 0,
+                failures=failures,
+                client=asking.client,
+            )
         if self.journal is not None and answer is not None:
             self._journal(asking, reply, seconds, format, op, answer)
 
@@ -281,8 +327,7 @@ class Gate:
 
     def streamed(self, asking: Asking, answer: Answer) -> None:
         """Take down a request whose results went out one by one."""
-        scores = [outcome.score for outcome in answer.outcomes]
-        failures = failures_of(answer.outcomes)
+        scores, failures = told_of(answer.outcomes)
         whole = answer._replace(scores=scores, failures=failures)
         self.metrics.scores(asking.endpoint.reward, scores, failures)
         seconds = time.perf_counter() - asking.started
@@ -346,6 +391,16 @@ def _unknown_caller(verdict: Verdict) -> Reply:
 def _is_json(content_type: bytes) -> bool:
     kind = content_type.partition(b";")[0].strip().lower()
     return kind in _JSON_TYPES or (kind.startswith(b"application/") and kind.endswith(b"+json"))
+
+
+def names_loopback(host: bytes) -> bool:
+    """Whether a Host header names this machine by what nobody else can make it mean.
+
+    >>> [names_loopback(host) for host in (b"localhost:8000", b"127.0.0.1", b"[::1]:80", b"evil.example:8000")]
+    [True, True, True, False]
+    """
+    name = host if host.endswith(b"]") else host.rpartition(b":")[0] or host
+    return is_loopback(name.decode("latin-1").strip("[]"))
 
 
 def wants_lines(headers: Headers) -> bool:

@@ -484,22 +484,29 @@ def _readable(path: str | os.PathLike[str]) -> Iterator[None]:
         raise InputError(f"cannot read the journal {os.fspath(path)}: {error}") from None
 
 
-def adaptive_requests(path: str | os.PathLike[str], last: int = 1000) -> list[dict[str, Any]]:
+def adaptive_requests(
+    path: str | os.PathLike[str], last: int = 1000, scheme: str = "http"
+) -> list[dict[str, Any]]:
     """The last requests in the form of Adaptive's ``GET /requests`` (adaptive-sdk 0.14.2), oldest first.
 
     The address is only told, from the Host header that the caller sent; nothing is ever sent there.
     """
-    return [_as_adaptive(row) for row in read_journal(path, Query(last=last), bodies=True)]
+    return [_as_adaptive(row, scheme) for row in read_journal(path, Query(last=last), bodies=True)]
 
 
-def _as_adaptive(row: Recorded) -> dict[str, Any]:
+def url_of(row: Recorded, scheme: str = "http") -> str:
+    """The address that a request was sent to, as its caller gave it."""
+    return f"{scheme}://{row.headers.get('host', '')}{row.path}"
+
+
+def _as_adaptive(row: Recorded, scheme: str) -> dict[str, Any]:
     from datetime import UTC, datetime
 
     return {
         "id": row.request_id,
         "req_date": datetime.fromtimestamp(row.time, UTC).isoformat(),
         "method": row.method,
-        "url": f"http://{row.headers.get('host', '')}{row.path}",
+        "url": url_of(row, scheme),
         "path": row.path.partition("?")[0],
         "headers": dict(row.headers),
         "body": (row.request or b"").decode("utf-8", "replace"),

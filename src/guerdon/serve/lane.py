@@ -255,7 +255,7 @@ class Lane(HttpToolsProtocol):
         for name, value in reply.headers:
             lines += (name, b": ", value, b"\r\n")
         lines += (b"x-request-id: ", exchange.request_id.encode("latin-1"), b"\r\n")
-        close = not exchange.keep_alive or self.gate.draining
+        close = not exchange.keep_alive or self.gate.leaving
         if close:
             lines.append(b"connection: close\r\n")
         lines += (b"content-length: %d\r\n\r\n" % len(body), body)
@@ -275,6 +275,20 @@ class Lane(HttpToolsProtocol):
         self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
+
+    @property
+    def is_arriving(self) -> bool:
+        """Whether the body of a request is on its way."""
+        cycle = self.cycle
+        return isinstance(cycle, Exchange) and cycle.more_body and not cycle.response_complete
+
+    def refuse_arriving(self) -> None:
+        """Answer a request whose body is still on its way, for the server stops."""
+        cycle = self.cycle
+        if isinstance(cycle, Exchange) and self.is_arriving and cycle.started:
+            cycle.refuse(self.gate.stopping())
+
+    # A request that never ends, or a connection on which none begins, is not waited for.
 
     def _linger(self) -> None:
         if self.transport.can_write_eof():

@@ -155,19 +155,22 @@ class Metrics:
         return self._requests.setdefault(key, _Requests(self._latencies.of(key[:3])))
 
     def scores(
-        self, reward: str, scores: Sequence[float | None], failures: Mapping[str, int] | None = None
+        self, reward: str, scores: Sequence[float | str | None], failures: Mapping[str, int] | None = None
     ) -> None:
-        """Count scored samples; None is one without a score, for which ``failures`` has the kind if it failed."""
+        """Count scored samples; ``failures`` has those that failed, by kind.
+
+        In place of a score there may be None, or the kind of a failure.
+        """
         held = self._scores.held.get(reward)
         if held is None:
             held = self._scores.of(reward)
             reward = reward if reward in self._scores.held else OTHER
         self._samples[reward] = self._samples.get(reward, 0) + len(scores)
         if len(scores) >= _MANY:
-            held.add_all([score for score in scores if score is not None])
+            held.add_all([score for score in scores if isinstance(score, float | int)])
         else:
             for score in scores:
-                if score is not None:
+                if isinstance(score, float | int):
                     held.counts[bisect_left(SCORES, score)] += 1
                     held.total += score
         if failures:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from guerdon.errors import InputError
 
 MEGABYTE = 1_000_000
+_MONTH = 30 * 86400.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,10 +57,14 @@ class ServeOptions:
             raise InputError(f"port must be a whole number from 0 to 65535, not {self.port!r}")
         if self.log_format not in ("text", "json"):
             raise InputError(f'log_format must be "text" or "json", not {self.log_format!r}')
-        for name in ("request_timeout", "drain", "max_body", "max_queue", "max_connections", "journal_bytes"):
+        for name in ("max_body", "max_queue", "max_connections", "journal_bytes"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or value < (name != "drain"):
-                raise InputError(f"{name} must be a positive number, not {value!r}")
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise InputError(f"{name} must be a whole number of 1 or more, not {value!r}")
+        for name, least in (("request_timeout", 0.001), ("drain", 0.0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= _MONTH:
+                raise InputError(f"{name} must be a positive number of seconds, not {value!r}")
         if (self.tls_cert is None) != (self.tls_key is None):
             raise InputError("TLS needs both a certificate and its key: tls_cert and tls_key")
         for name in ("tls_cert", "tls_key"):

@@ -20,7 +20,7 @@ from guerdon.serve.resident import RewardResident
 
 if TYPE_CHECKING:
     from guerdon.serve.beside import RunningServer
-    from guerdon.serve.front import Front
+    from guerdon.serve.front import Ending, Front
 
 _BACKLOG = 2048
 
@@ -109,10 +109,19 @@ def serve_here(
     posts: Sequence[Post],
     listener: socket.socket | None = None,
     on_ready: Callable[[str], None] = lambda url: None,
-) -> None:
-    """Serve in this thread until SIGTERM or Ctrl-C; ``on_ready`` is told the URL."""
+    on_stop: Callable[[int], None] = lambda in_flight: None,
+) -> Ending:
+    """Serve in this thread until SIGTERM or Ctrl-C, and tell what was finished after it.
+
+    ``on_ready`` is told the URL, ``on_stop`` how many requests are in flight. Raises KeyboardInterrupt where a second
+    Ctrl-C ended the server at once.
+    """
     with listener or bound(options.host, options.port) as socket_bound, new_front(options, posts) as front:
-        front.run(socket_bound, lambda: on_ready(url_of(options, socket_bound)))
+        url = url_of(options, socket_bound)
+        ending = front.run(socket_bound, lambda: on_ready(url), on_stop)
+    if ending.forced:
+        raise KeyboardInterrupt
+    return ending
 
 
 @contextlib.contextmanager

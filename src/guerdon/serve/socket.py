@@ -33,10 +33,11 @@ _IN_FLIGHT = 512
 """Messages of one socket that may wait for their answers; more are not read until there is room."""
 _LOOK_AGAIN = 0.02
 _SESSION_LENGTH = 128
-_GOODBYE_SECONDS = 2.0
 _TYPE_BYTES = 64
 """Where a message of OpenEnv's has its type."""
 _OPENENV = next(index for index, format in enumerate(FORMATS) if isinstance(format, OpenEnvFormat))
+GOODBYE_SECONDS = 2.0
+"""How long a client has to take note that the server closes the conversation."""
 
 
 class Socket(asyncio.Protocol):
@@ -54,7 +55,7 @@ class Socket(asyncio.Protocol):
         self._flying: dict[Asking, None] = {}
         self._out: list[bytes] = []
         self._loop = asyncio.get_running_loop()
-        self._paused = self._stuck = self._closing = self._looking = False
+        self._paused = self._stuck = self._closing = self._looking = self._deaf = self._garbled = False
         self._environment: _Environment | None = None
 
     def begin(self) -> None:
@@ -88,19 +89,23 @@ class Socket(asyncio.Protocol):
     # What comes.
 
     def data_received(self, data: bytes) -> None:
-        if self._closing:
+        if self._garbled:
             return
         try:
             for kind, payload in self._reader.feed(data):
+                if kind == CLOSE:
+                    self._part()
+                    return
+                if self._closing or self._deaf:
+                    continue  # read all the same: what lies unread when a socket is closed resets the connection
                 if kind == TEXT:
                     self._ask(payload)
                 elif kind == PING:
                     self._write(pong_frame(payload))
-                elif kind == CLOSE:
-                    self._say_goodbye(NORMAL, "")
-                    return
         except FrameError as error:
-            self._say_goodbye(error.code, error.reason)
+            self._garbled = True
+            if not self._closing:
+                self._say_goodbye(error.code, error.reason)
             return
         self._hold_back()
 
@@ -142,10 +147,12 @@ class Socket(asyncio.Protocol):
 
     def _hold_back(self) -> None:
         """Read no more while too much is in flight, or while the client does not take its answers."""
+        if self._closing:
+            return
         desk = self._endpoint.desk if self._endpoint is not None else None
         full = desk is not None and desk.is_full
         waiting = 0 if self._environment is None else self._environment.waiting
-        hold = self._stuck or full or len(self._flying) + waiting >= _IN_FLIGHT or self._gate.draining
+        hold = self._stuck or full or len(self._flying) + waiting >= _IN_FLIGHT
         if hold and not self._paused:
             self._transport.pause_reading()
         elif self._paused and not hold:
@@ -166,8 +173,7 @@ class Socket(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._stuck = False
-        if not self._closing:
-            self._hold_back()
+        self._hold_back()
 
     # What goes.
 
@@ -197,10 +203,14 @@ class Socket(asyncio.Protocol):
         return not self._flying
 
     def stop_reading(self) -> None:
-        """Take no more messages."""
-        if not self._paused:
-            self._paused = True
-            self._transport.pause_reading()
+        """Take no more messages; those that come are for the server that the client connects to next."""
+        self._deaf = True
+
+    def _part(self) -> None:
+        """The client closes the conversation, or has taken note that the server did."""
+        if not self._closing:
+            self._say_goodbye(NORMAL, "")
+        self._finish()
 
     def _say_goodbye(self, code: int, reason: str) -> None:
         self._write(close_frame(code, reason))
@@ -208,7 +218,9 @@ class Socket(asyncio.Protocol):
         for asking in self._flying:
             self._gate.drop(asking)
         self._flying.clear()
-        self._loop.call_soon(self._finish)
+        if self._paused and not self._transport.is_closing():
+            self._transport.resume_reading()  # for the client's own close frame
+        self._loop.call_later(GOODBYE_SECONDS, self._finish)
 
     def _finish(self) -> None:
         """Let the client close: closing while it sends would take back what it has not read yet."""
@@ -219,7 +231,7 @@ class Socket(asyncio.Protocol):
         self._transport.write_eof()
         if self._paused:
             self._transport.resume_reading()
-        self._loop.call_later(_GOODBYE_SECONDS, self._transport.close)
+        self._loop.call_later(GOODBYE_SECONDS, self._transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True

@@ -119,8 +119,7 @@ class SampleWork(Work):
         if self._format is None:
             return Answer(call_id, seconds, outcomes=tuple(results))
         status, body = self._format.write(self._choice[1], self._context, results, self._served)
-        scores = [outcome.score for outcome in results]
-        return Answer(call_id, seconds, status, body, scores, failures_of(results), self._choice)
+        return Answer(call_id, seconds, status, body, *told_of(results), self._choice)
 
     def rest(
         self, call_id: int, seconds: float, results: Sequence[Outcome], known: Mapping[int, Outcome]
@@ -233,9 +232,12 @@ class ServerWork(Work):
     def answer(self, call_id: int, seconds: float, results: Sequence[Reply | Outcome]) -> Answer:
         status, body = written(self._choice[1], self._ids, results)
         # A failure is an Outcome, of six fields; a reply has two.
-        scores = [reply[0] if len(reply) == 2 else None for reply in results]
-        failed = [reply for reply in results if len(reply) != 2] if None in scores else ()
-        return Answer(call_id, seconds, status, body, scores, failures_of(failed), self._choice)
+        scores: list[Any] = [reply[0] if len(reply) == 2 else None for reply in results]
+        failures = None
+        if None in scores:
+            failures = failures_of([reply for reply in results if len(reply) != 2])
+            scores = [reply[0] if len(reply) == 2 else reply.kind or "error" for reply in results]
+        return Answer(call_id, seconds, status, body, scores, failures, self._choice)
 
 
 def failures_of(outcomes: Sequence[Any]) -> dict[str, int] | None:
@@ -246,6 +248,14 @@ def failures_of(outcomes: Sequence[Any]) -> dict[str, int] | None:
             kind = outcome.kind or "error"
             counts[kind] = counts.get(kind, 0) + 1
     return counts or None
+
+
+def told_of(outcomes: Sequence[Outcome]) -> tuple[list[float | str | None], dict[str, int] | None]:
+    """The scores, with a failure's kind in place of one, and how many failed, by kind."""
+    scores: list[float | str | None] = [outcome.score for outcome in outcomes]
+    if None not in scores or (failures := failures_of(outcomes)) is None:
+        return scores, None
+    return [o.score if o.error is None else o.kind or "error" for o in outcomes], failures
 
 
 def run_at_once(coroutine: Any) -> Any:
