@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from guerdon.reward.registry import get_reward_function, register_reward_function
     from guerdon.scoring.results import Scores
     from guerdon.scoring.run import ascore, astream, score, stream
-    from guerdon.serve.protocols.adaptive import (
+    from guerdon.serve.bodies import (
         BatchedRequest,
         BatchedResponse,
         EmptyMetadata,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Response,
         ServerInfo,
         Turn,
+        ValidatedBatchedRequest,
         ValidatedRequest,
     )
     from guerdon.serve.server import RewardServer
@@ -66,9 +67,9 @@ _HOMES = {
     "guerdon.reward.registry": ("get_reward_function", "register_reward_function"),
     "guerdon.scoring.results": ("Scores",),
     "guerdon.scoring.run": ("ascore", "astream", "score", "stream"),
-    "guerdon.serve.protocols.adaptive": (
+    "guerdon.serve.bodies": (
         *("BatchedRequest", "BatchedResponse", "EmptyMetadata", "Request"),
-        *("Response", "ServerInfo", "Turn", "ValidatedRequest"),
+        *("Response", "ServerInfo", "Turn", "ValidatedBatchedRequest", "ValidatedRequest"),
     ),
     "guerdon.serve.server": ("RewardServer",),
     "guerdon.types": (
@@ -97,6 +98,7 @@ __all__ = [
     "ServerInfo",
     "StepOutput",
     "Turn",
+    "ValidatedBatchedRequest",
     "ValidatedRequest",
     "__version__",
     "ascore",

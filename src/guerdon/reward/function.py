@@ -224,7 +224,7 @@ class RewardFunction(Generic[Verdict]):
         try:
             result = self._scorer.score(sample, explicit)
         except (Exception, SystemExit) as error:  # the edge: what a reward raises is its sample's failure
-            result = self._failure(error)
+            result = self.failure_of(error)
         result.__dict__["provenance"] = self._provenance or self.provenance
         return result
 
@@ -239,7 +239,7 @@ class RewardFunction(Generic[Verdict]):
         except BaseException as error:  # the edge, as above
             if not isinstance(error, Exception | SystemExit) and not cancelled_itself(error):
                 raise
-            result = self._failure(error)
+            result = self.failure_of(error)
         result.__dict__["provenance"] = self._provenance or self.provenance
         return result
 
@@ -254,7 +254,7 @@ class RewardFunction(Generic[Verdict]):
         except (Exception, SystemExit) as error:  # the edge, as above
             if len(samples) > 1:
                 return [self.evaluate_batch([sample], explicit)[0] for sample in samples]
-            results = [self._failure(error)]
+            results = [self.failure_of(error)]
         return self._stamped(results)
 
     async def aevaluate_batch(
@@ -273,7 +273,7 @@ class RewardFunction(Generic[Verdict]):
                 raise
             if len(samples) > 1:
                 return [(await self.aevaluate_batch([sample], explicit))[0] for sample in samples]
-            results = [self._failure(error)]
+            results = [self.failure_of(error)]
         return self._stamped(results)
 
     def _stamped(self, results: list[EvaluateResult]) -> list[EvaluateResult]:
@@ -282,7 +282,8 @@ class RewardFunction(Generic[Verdict]):
             result.__dict__["provenance"] = provenance
         return results
 
-    def _failure(self, error: BaseException) -> EvaluateResult:
+    def failure_of(self, error: BaseException) -> EvaluateResult:
+        """The result for what the reward raised, with the place in its source; the edge where errors end."""
         if isinstance(error, ValidationError) and is_result_error(error):
             text = f"{self.name} made an invalid result: {reason_of(error)}"
             error = InvalidResultError(text, reward=self.name).with_traceback(error.__traceback__)
@@ -367,7 +368,7 @@ class RewardFunction(Generic[Verdict]):
             except BindingError:
                 raise
             except (Exception, SystemExit) as error:  # the edge, as above
-                results = [self._failure(error) for _ in samples]
+                results = [self.failure_of(error) for _ in samples]
             return self._delivered_all(results)
 
         if self.is_async:
@@ -377,7 +378,7 @@ class RewardFunction(Generic[Verdict]):
         except BindingError:
             raise
         except (Exception, SystemExit) as error:  # the edge, as above
-            results = [self._failure(error) for _ in samples]
+            results = [self.failure_of(error) for _ in samples]
         return self._delivered_all(results)
 
     def _delivered_all(self, results: list[EvaluateResult]) -> list[EvaluateResult]:

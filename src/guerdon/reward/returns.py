@@ -16,7 +16,7 @@ _FORMS = (
     "return a number, a bool, (score, {metric: score}), a dict with a score, an EvaluateResult, "
     "or None where the reward does not apply"
 )
-_RESULT_MODELS = {"EvaluateResult", "MetricResult", "StepOutput"}
+_RESULT_MODELS = {"EvaluateResult", "MetricResult", "StepOutput", "Response"}
 
 
 def to_result(value: Any, name: str) -> EvaluateResult:

@@ -20,7 +20,7 @@ _HEAD = struct.Struct("<4sQ")
 _MARK = b"\xf5gd\xf5"
 SLOT_BYTES = mmap.PAGESIZE
 IDLE = -1
-_SINCE, _RUNNING, _BEAT = range(3)
+_SINCE, _RUNNING, _BEAT, _ITEM = range(4)
 """Which word of the page holds what."""
 
 
@@ -86,9 +86,10 @@ class Slot:
         file.flush()
         return file
 
-    def start(self, index: int) -> None:
-        """Say that the unit which begins with sample ``index`` runs from now on."""
+    def start(self, index: int, item: int = 0) -> None:
+        """Say that the unit which begins with sample ``index`` runs from now on, or one item of a call."""
         self._times[_SINCE] = time.monotonic()
+        self._indices[_ITEM] = item
         self._indices[_RUNNING] = index
 
     def stop(self) -> None:
@@ -98,6 +99,10 @@ class Slot:
     def running(self) -> tuple[int, float]:
         """The index of the running unit, or IDLE, and the moment it started."""
         return self._indices[_RUNNING], self._times[_SINCE]
+
+    def item(self) -> int:
+        """Which item of the call that runs, where it has several."""
+        return self._indices[_ITEM]
 
     def beat(self) -> None:
         """Say that the event loop turns."""

@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,14 @@ def inside_worker() -> bool:
     return _inside
 
 
+class Resident(ABC):
+    """What a worker may be loaded with in place of a reward: it answers messages of its own."""
+
+    @abstractmethod
+    def run(self, connection: socket.socket, frames: Frames, slot: Slot, pending: list[Any]) -> None:
+        """Answer messages until the socket closes; ``pending`` holds those that have come already."""
+
+
 def main(fd: int, slot_fd: int, parent: int) -> None:
     """The worker's whole life: one ``load``, then ``run`` after ``run`` until the socket closes."""
     global _inside
@@ -60,7 +69,7 @@ def main(fd: int, slot_fd: int, parent: int) -> None:
     frames, slot = Frames(), Slot(slot_fd)
     pending: list[Any] = []
     try:
-        load = _receive(connection, frames, pending)
+        load = receive(connection, frames, pending)
         if load is None:
             return
         try:
@@ -71,7 +80,10 @@ def main(fd: int, slot_fd: int, parent: int) -> None:
             return
         _limit_memory(load["max_memory"])
         slot.beat()
-        connection.sendall(frame(("ready", _resident_bytes())))
+        if isinstance(reward, Resident):
+            reward.run(connection, frames, slot, pending)
+            return
+        connection.sendall(frame(("ready", resident_bytes())))
         if reward.is_async:
             asyncio.run(_AsyncWorker(connection, frames, slot, reward).serve(pending))
         else:
@@ -96,12 +108,12 @@ def _die_with(parent: int) -> None:
             os._exit(0)
 
 
-def _load(load: Mapping[str, Any]) -> RewardFunction:
+def _load(load: Mapping[str, Any]) -> RewardFunction | Resident:
     from guerdon.reward.modules import know_files
 
     know_files(load["files"])
-    reward: RewardFunction = pickle.loads(load["reward"])
-    return reward
+    loaded: RewardFunction | Resident = pickle.loads(load["reward"])
+    return loaded
 
 
 def _limit_memory(max_memory: int | None) -> None:
@@ -116,14 +128,16 @@ def _limit_memory(max_memory: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (limit if hard < 0 else min(limit, hard), hard))
 
 
-def _resident_bytes() -> int:
+def resident_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def _receive(connection: socket.socket, frames: Frames, pending: list[Any]) -> Any:
-    """The next message, or None when the parent closed the socket or had nothing to do for long."""
+def receive(
+    connection: socket.socket, frames: Frames, pending: list[Any], patience: float | None = _IDLE_SECONDS
+) -> Any:
+    """The next message, or None when the parent closed the socket or had nothing to do for ``patience`` s."""
     while not pending:
-        if not select.select([connection], [], [], _IDLE_SECONDS)[0]:
+        if not select.select([connection], [], [], patience)[0]:
             return None
         data = connection.recv(1 << 18)
         if not data:
@@ -137,7 +151,7 @@ def _serve(
 ) -> None:
     """Score units one after the other; results go back when a few milliseconds' worth have gathered."""
     pid = os.getpid()
-    while (units := _receive(connection, frames, pending)) is not None:
+    while (units := receive(connection, frames, pending)) is not None:
         results: list[Result] = []
         flushed = time.perf_counter()
         for unit in units[1]:
@@ -167,7 +181,7 @@ def samples_of(unit: Sequence[Row]) -> list[Sample | Outcome]:
     for _, body in unit:
         try:
             row = pickle.loads(body)
-            found.append(row if isinstance(row, Sample) else Sample.from_row(row))
+            found.append(row if isinstance(row, Sample | Outcome) else Sample.from_row(row))
         except InputError as error:
             found.append(failure(error.kind, str(error)))
         except MemoryError:

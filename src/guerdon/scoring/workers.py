@@ -15,7 +15,6 @@ import json
 import os
 import queue
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -28,7 +27,9 @@ import cloudpickle
 from guerdon.errors import BindingError, CrashError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.modules import loaded_files
-from guerdon.scoring.wire import BrokenFrameError, Frames, Slot, frame
+from guerdon.scoring.channel import Channel, Ends
+from guerdon.scoring.wire import BrokenFrameError
+from guerdon.scoring.worker import Resident
 
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[4]); "
@@ -47,12 +48,17 @@ class Load:
     max_memory: int | None
     key: str
     """Workers of the same key are alike."""
+    files: Any
+    """The files that rewards were loaded from by their paths, which a worker must know by the same names."""
 
     @classmethod
-    def of(cls, reward: RewardFunction, max_memory: int | None) -> Load:
-        """Raises BindingError where the reward cannot be pickled."""
+    def of(cls, reward: RewardFunction, max_memory: int | None, resident: Resident | None = None) -> Load:
+        """``resident`` answers for the reward in place of the engine's own loop.
+
+        Raises BindingError where the reward cannot be pickled.
+        """
         try:
-            body = cloudpickle.dumps(reward, protocol=5)
+            body = cloudpickle.dumps(resident or reward, protocol=5)
         except Exception as error:  # whatever the user's objects raise when they are pickled
             raise BindingError(
                 f"{reward.name} cannot travel to a worker process ({error}); "
@@ -63,78 +69,28 @@ class Load:
             [max_memory, sorted(loaded_files()), sys.path, _working_directory(), sorted(os.environ.items())]
         )
         digest = hashlib.sha256(body + surroundings.encode("utf-8", "surrogateescape"))
-        return cls(body, max_memory, digest.hexdigest() + reward.version)
+        return cls(body, max_memory, digest.hexdigest() + reward.version, loaded_files())
 
 
-class Worker:
-    """One worker process and the socket to it."""
+class Worker(Channel):
+    """One worker process and the channel to it."""
 
     def __init__(self, load: Load) -> None:
         self.key = load.key
         self.ready = False
         self.baseline = 0
         """Bytes of memory it had once the reward was loaded."""
-        with contextlib.ExitStack() as unless_started:
-            try:
-                ours, theirs = socket.socketpair()
-                unless_started.enter_context(ours)
-                with theirs, Slot.file() as slot_file:
-                    self._process = _spawner.call(lambda: _start(theirs.fileno(), slot_file.fileno()))
-                    self._slot = Slot(slot_file.fileno())
-            except OSError as error:
-                raise CrashError(f"cannot start a worker process: {error.strerror or error}") from error
-            unless_started.pop_all()
-        ours.setblocking(False)
-        self._socket = ours
-        self._frames = Frames()
-        self._out = bytearray()
-        self.send({"files": loaded_files(), "reward": load.reward, "max_memory": load.max_memory})
+        try:
+            with Ends() as ends:
+                self._process = _spawner.call(lambda: _start(*ends.theirs))
+                super().__init__(*ends.take_ours())
+        except OSError as error:
+            raise CrashError(f"cannot start a worker process: {error.strerror or error}") from error
+        self.send({"files": load.files, "reward": load.reward, "max_memory": load.max_memory})
 
     @property
     def pid(self) -> int:
         return self._process.pid
-
-    def fileno(self) -> int:
-        return self._socket.fileno()
-
-    @property
-    def wants_to_write(self) -> bool:
-        """Whether a part of what was sent is still to go out."""
-        return bool(self._out)
-
-    def send(self, message: Any) -> None:
-        """Queue a message; it goes out as the worker reads, so that neither end waits for the other."""
-        self._out += frame(message)
-        self.flush()
-
-    def flush(self) -> None:
-        """Write as much as the socket takes now."""
-        with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
-            while self._out:
-                sent = self._socket.send(memoryview(self._out)[: 1 << 18])
-                del self._out[:sent]
-
-    def receive(self) -> list[Any] | None:
-        """The messages that have come; None once the worker is gone and all has been read."""
-        messages: list[Any] = []
-        while True:
-            try:
-                data = self._socket.recv(1 << 18)
-            except BlockingIOError:
-                return messages
-            except ConnectionResetError:
-                data = b""
-            if not data:
-                return messages or None
-            messages.extend(self._frames.feed(data))
-
-    def running(self) -> tuple[int, float]:
-        """The first index of the unit that runs, or IDLE, and since when (time.monotonic)."""
-        return self._slot.running()
-
-    def last_beat(self) -> float:
-        """When an async worker's event loop last turned (time.monotonic)."""
-        return self._slot.last_beat()
 
     def resident_bytes(self) -> int | None:
         """The worker's resident memory; None where the system does not tell."""
@@ -158,8 +114,7 @@ class Worker:
     def close(self) -> None:
         """End the worker and give back what it held."""
         self.kill()
-        self._socket.close()
-        self._slot.close()
+        super().close()
 
     def cause_of_death(self) -> str:
         """How the process ended, in words."""

@@ -8,7 +8,7 @@ that what a stranger sent is parsed there and not in the process that answers fo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
@@ -31,11 +31,14 @@ _SHOWN_PROBLEMS = 100
 
 
 class RefusedError(Exception):
-    """A request that is not scored: an HTTP status of 4xx and what is wrong, in FastAPI's form."""
+    """A request that is not scored: an HTTP status of 4xx and what is wrong, in FastAPI's form.
 
-    def __init__(self, status: int, detail: Detail) -> None:
+    ``id`` is the request's own where its answer is known by it, as on a socket.
+    """
+
+    def __init__(self, status: int, detail: Detail, id: Any = None) -> None:
         super().__init__(detail)
-        self.status, self.detail = status, detail
+        self.status, self.detail, self.id = status, detail, id
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,8 @@ class Asked:
     """In the body's order; an Outcome in place of a sample that cannot be scored."""
     context: Any = None
     """Whatever ``write`` needs of the request; it must pickle."""
+    timeout: float | None = None
+    """Seconds in which the client wants its answer, where the format lets it say so."""
 
 
 class Format(ABC):
@@ -78,14 +83,23 @@ class Format(ABC):
 
     name: ClassVar[str]
     routes: ClassVar[Sequence[Route]]
+    sockets: ClassVar[Mapping[str, str]] = {}
+    """The paths at which it is spoken over a WebSocket, and what a text frame asks there.
+
+    The answer's body holds one frame a line.
+    """
 
     @abstractmethod
-    def claims(self, body: Mapping[str, Any]) -> bool:
-        """Whether a body has this format's shape, for a path that several formats want."""
+    def claims(self, op: str, body: Mapping[str, Any]) -> bool:
+        """Whether a body has the shape of this operation, for a path that several want."""
 
     @abstractmethod
     def read(self, op: str, body: bytes, reward: Served) -> Asked:
         """The samples in a request's body. Raises RefusedError where it is malformed as a whole."""
+
+    def refused_frame(self, identity: Any, kind: str, message: str) -> bytes:
+        """The frame that answers one which is not scored; ``identity`` is what its answer is known by."""
+        return json_bytes({"id": identity, "error": {"kind": kind, "message": message}})
 
     @abstractmethod
     def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
@@ -97,10 +111,14 @@ def read_object(body: bytes) -> dict[str, Any]:
     try:
         value = from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        raise RefusedError(422, [_problem("json_invalid", ["body"], f"the body is not JSON: {error}")]) from None
+        raise RefusedError(
+            422, [_problem("json_invalid", ["body"], f"the body is not JSON: {error}")]
+        ) from None
     if not isinstance(value, dict):
         kind = type(value).__name__
-        raise RefusedError(422, [_problem("dict_type", ["body"], f"the body must be a JSON object, not a {kind}")])
+        raise RefusedError(
+            422, [_problem("dict_type", ["body"], f"the body must be a JSON object, not a {kind}")]
+        )
     return value
 
 
@@ -110,6 +128,56 @@ def read_model(model: type[ModelT], body: bytes) -> ModelT:
         return model.model_validate_json(body)
     except ValidationError as error:
         raise RefusedError(422, problems_of(error)) from None
+
+
+def as_model(model: type[ModelT], value: Any, *where: str | int) -> ModelT:
+    """A value out of a body, at ``where``, as a pydantic model. Raises RefusedError as ``read_model`` does."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise RefusedError(422, problems_of(error, *where)) from None
+
+
+def as_sample(row: Mapping[str, Any], *where: str | int) -> Sample:
+    """A row in chat form, at ``where`` in the body, as a sample. Raises RefusedError."""
+    try:
+        return Sample.from_row(row)
+    except InputError as error:
+        raise refused(str(error), *where) from None
+
+
+def refused(message: str, *where: str | int) -> RefusedError:
+    """The refusal of a body for one thing that is wrong at ``where``."""
+    return RefusedError(422, [_problem("value_error", ["body", *where], message)])
+
+
+def check_metadata(reward: Served, placed: Iterable[tuple[Sample, Sequence[str | int]]]) -> None:
+    """Hold the metadata of samples against the class that the reward declares.
+
+    ``placed`` has each sample with the place of its metadata in the body. A field of the class that is called
+    ``ground_truth`` or ``answer`` is the sample's own. Raises RefusedError that lists what is wrong in all of them.
+    """
+    if reward.metadata_cls is None:
+        return
+    fields = reward.metadata_cls.model_fields
+    problems: list[dict[str, Any]] = []
+    for sample, where in placed:
+        metadata = dict(sample.metadata)
+        for name in ("ground_truth", "answer"):
+            if name in fields and getattr(sample, name) is not None:
+                metadata.setdefault(name, getattr(sample, name))
+        try:
+            reward.metadata_cls.model_validate(metadata)
+        except ValidationError as error:
+            problems += problems_of(error, *where)
+        except Exception:
+            # The validators are the user's own code: what else they raise is told where the sample is scored.
+            continue
+    if problems:
+        more = len(problems) - _SHOWN_PROBLEMS
+        if more > 0:
+            problems[_SHOWN_PROBLEMS:] = [_problem("too_many", ["body"], f"and {more} more problems")]
+        raise RefusedError(422, problems)
 
 
 def problems_of(error: ValidationError, *where: str | int) -> list[dict[str, Any]]:
@@ -150,3 +218,21 @@ STATUS_OF_KIND = {
 def status_of(outcome: Outcome) -> int:
     """The HTTP status that tells one outcome: 200, 422 for what the request lacks, 504, 500."""
     return 200 if outcome.error is None else STATUS_OF_KIND.get(outcome.kind or "", 500)
+
+
+def reason_without_score(outcome: Outcome) -> tuple[str, str] | None:
+    """The kind and the message of an outcome that gives no number; None where there is a score.
+
+    For formats whose clients take a number and nothing else, "does not apply" is such an outcome too.
+    """
+    if outcome.error is not None:
+        return outcome.kind or "error", outcome.error
+    if outcome.score is None:
+        return NotApplicableError.kind, outcome.reason or "the reward does not apply to this sample"
+    return None
+
+
+def failure_answer(kind: str, message: str, **more: Any) -> tuple[int, bytes]:
+    """The status and the body that tell a failure, in a format that has no place for one in its response."""
+    body = {"detail": message, "error": {"kind": kind, "message": message}, **more}
+    return STATUS_OF_KIND.get(kind, 500), json_bytes(body)

@@ -1,74 +1,298 @@
-"""The bodies of Adaptive's reward servers (adaptive-sdk 0.14.2): requests, responses, server info."""
+"""Adaptive's reward servers (adaptive-sdk 0.14.2): ``/score``, ``/batch_score`` and the frames of ``/ws``."""
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ValidationError, create_model
+from pydantic_core import from_json, to_json
 
-from guerdon.checks import finite
+from guerdon.checks import finite, refuse_infinities
+from guerdon.errors import InvalidResultError, NotApplicableError
+from guerdon.reward.returns import to_result
+from guerdon.scoring.outcome import Outcome, failure, metrics_as_dicts, pack
+from guerdon.serve.bodies import (
+    BatchedRequest,
+    BatchedResponse,
+    Request,
+    Response,
+    ValidatedRequest,
+)
+from guerdon.serve.format import (
+    Asked,
+    Format,
+    RefusedError,
+    Route,
+    Served,
+    json_bytes,
+    problems_of,
+    read_model,
+    status_of,
+)
+from guerdon.types import Message, Sample
 
-MetadataT = TypeVar("MetadataT", bound=BaseModel)
+if TYPE_CHECKING:
+    from guerdon.serve.server import RewardServer
 
-
-class _Body(BaseModel):
-    model_config = ConfigDict(populate_by_name=True, protected_namespaces=())
-
-
-class Turn(_Body):
-    """One message of the conversation."""
-
-    role: str
-    content: str
-
-
-class EmptyMetadata(_Body):
-    """The metadata class of a reward that needs none."""
-
-
-class Request(_Body):
-    """What a client sends: the conversation, whose last turn is the completion, and its metadata."""
-
-    turns: list[Turn]
-    metadata: dict[str, Any] | None = None
-    id: int | None = None
-
-
-class ValidatedRequest(_Body, Generic[MetadataT]):
-    """A request whose metadata has been checked against the server's metadata class."""
-
-    turns: list[Turn]
-    metadata: MetadataT
-
-
-class Response(_Body):
-    """What a reward server answers; ``reward`` is any finite number."""
-
-    reward: float
-    metadata: dict[str, Any] = Field(default_factory=dict)
-    id: int | None = None
-
-    @field_validator("reward", mode="before")
-    @classmethod
-    def _finite(cls, value: Any) -> float:
-        return finite(value, "reward")
+CHUNK = 10_240
+"""Characters of a response in one frame."""
+Reply = tuple[float, bytes]
+"""What a RewardServer said of one request: its reward and the Response as JSON."""
 
 
-class BatchedRequest(_Body):
-    """Several requests in one body."""
+class AdaptiveFormat(Format):
+    """The bodies are those of ``guerdon.serve.bodies``; the last turn is the completion.
 
-    requests: list[Request]
+    ``metadata: null`` and absent metadata mean ``{}``. A request's ``id`` comes back in its response.
+    """
+
+    name: ClassVar[str] = "adaptive"
+    routes: ClassVar[Sequence[Route]] = (
+        Route("/score", "score", "Score one conversation", Request, Response),
+        Route("/batch_score", "batch_score", "Score several", BatchedRequest, BatchedResponse, many=True),
+        Route("/", "score", "Score one conversation", Request, Response),
+        Route("/", "batch_score", "Score several", BatchedRequest, BatchedResponse, many=True),
+    )
+
+    sockets: ClassVar[Mapping[str, str]] = {"/ws": "frame"}
+
+    def claims(self, op: str, body: Mapping[str, Any]) -> bool:
+        return ("requests" if op == "batch_score" else "turns") in body
+
+    def read(self, op: str, body: bytes, reward: Served) -> Asked:
+        if op == "batch_score":
+            requests = read_model(BatchedRequest, body).requests
+            places: list[tuple[str | int, ...]] = [("requests", i) for i in range(len(requests))]
+        else:
+            requests, places = [read_frame(body) if op == "frame" else read_model(Request, body)], [()]
+        _check_metadata(requests, places, reward)
+        return Asked([_sample(request) for request in requests], [request.id for request in requests])
+
+    def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
+        made_by = json_bytes(
+            {"reward": reward.name, "version": reward.version, "parameters": dict(reward.parameters)}
+        )
+        replies: list[Reply | Outcome] = [
+            _reply(outcome, identity, made_by) for outcome, identity in zip(outcomes, context, strict=True)
+        ]
+        return written(op, context, replies)
 
 
-class BatchedResponse(_Body):
-    """The responses to a BatchedRequest, in its order."""
+def written(op: str, ids: Sequence[int | None], replies: Sequence[Reply | Outcome]) -> tuple[int, bytes]:
+    """The answer to a request for what is known of each of its items."""
+    if op == "batch_score":
+        items = [
+            reply[1] if len(reply) == 2 else _failed_item(reply, identity)
+            for reply, identity in zip(replies, ids, strict=True)
+        ]
+        return 200, b'{"responses":[' + b",".join(items) + b"]}"
+    (reply,), (identity,) = replies, ids
+    if op == "frame":
+        assert identity is not None  # a frame without one was refused
+        return 200, frames_of(reply[1], identity) if len(reply) == 2 else _error_frame(reply, identity)
+    if len(reply) == 2:
+        return 200, reply[1]
+    return status_of(reply), json_bytes({"detail": reply.error, "error": _error(reply), "id": identity})
 
-    responses: list[Response]
+
+def _error(outcome: Outcome) -> dict[str, Any]:
+    return {"kind": outcome.kind, "message": outcome.error}
 
 
-class ServerInfo(_Body):
-    """What a reward server says of itself."""
+def _error_frame(outcome: Outcome, identity: int | None) -> bytes:
+    return json_bytes({"id": identity, "error": _error(outcome)})
 
-    version: str
-    name: str
-    description: str
+
+def _failed_item(outcome: Outcome, identity: int | None) -> bytes:
+    return json_bytes({"reward": None, "metadata": {}, "id": identity, "error": _error(outcome)})
+
+
+def frames_of(response: bytes, identity: int) -> bytes:
+    """A response as the frames of the socket, one a line: a header, then chunks of at most 10,240 characters."""
+    if len(response) <= CHUNK:
+        return b'{"id":%d,"total_num_chunks":1}\n{"id":%d,"chunk":%s}' % (
+            identity,
+            identity,
+            to_json(response.decode()),
+        )
+    text = response.decode()
+    chunks = [text[start : start + CHUNK] for start in range(0, len(text), CHUNK)]
+    lines = [b'{"id":%d,"total_num_chunks":%d}' % (identity, len(chunks))]
+    lines += [b'{"id":%d,"chunk":%s}' % (identity, to_json(chunk)) for chunk in chunks]
+    return b"\n".join(lines)
+
+
+def read_frame(body: bytes) -> Request:
+    """A text frame as a request. Raises RefusedError, which carries the frame's ``id`` where it has one."""
+    try:
+        request = Request.model_validate_json(body)
+    except ValidationError as error:
+        raise refused_frame(body, problems_of(error)) from None
+    if request.id is None:
+        raise refused_frame(body, "a frame needs an id, a whole number, by which its answer is known")
+    return request
+
+
+def refused_frame(body: bytes, detail: Any) -> RefusedError:
+    """The refusal of a frame."""
+    try:
+        value = from_json(body)
+    except ValueError:
+        value = None
+    identity = value.get("id") if isinstance(value, dict) else None
+    known = identity if isinstance(identity, int) and not isinstance(identity, bool) else None
+    return RefusedError(422, detail, known)
+
+
+def _check_metadata(
+    requests: Sequence[Request], places: Sequence[tuple[str | int, ...]], reward: Served
+) -> None:
+    if reward.metadata_cls is None:
+        return
+    problems: list[dict[str, Any]] = []
+    for request, place in zip(requests, places, strict=True):
+        try:
+            reward.metadata_cls.model_validate(request.metadata or {})
+        except ValidationError as error:
+            problems += problems_of(error, *place, "metadata")
+    if problems:
+        raise RefusedError(422, problems)
+
+
+def _sample(request: Request) -> Sample | Outcome:
+    metadata = request.metadata or {}
+    if not request.turns:
+        return failure("input", "turns is empty: the last turn must be the completion")
+    return Sample(
+        messages=[Message(role=turn.role, content=turn.content) for turn in request.turns],
+        # The format has no other place for these.
+        ground_truth=metadata.get("ground_truth"),
+        answer=metadata.get("answer"),
+        metadata=metadata,
+        id=request.id,
+    )
+
+
+def _reply(outcome: Outcome, identity: int | None, made_by: bytes) -> Reply | Outcome:
+    if outcome.error is not None:
+        return outcome
+    if outcome.score is None:
+        return failure(NotApplicableError.kind, outcome.reason or "the reward does not apply to this sample")
+    parts = [b'"made_by":' + made_by]
+    if outcome.reason is not None:
+        parts.append(b'"reason":' + to_json(outcome.reason))
+    if outcome.metrics:
+        parts.append(b'"metrics":' + json_bytes(metrics_as_dicts(outcome.metrics)))
+    number = b"null" if identity is None else b"%d" % identity
+    body = b'{"reward":%s,"metadata":{%s},"id":%s}' % (to_json(outcome.score), b",".join(parts), number)
+    return outcome.score, body
+
+
+# A RewardServer speaks this format natively: its requests are validated and its Response goes out as it is.
+
+
+@dataclass(slots=True)
+class ServerRequests:
+    """The checked requests of one body, for a RewardServer."""
+
+    requests: list[ValidatedRequest[Any]]
+    ids: list[int | None]
+    batch_cls: type[BaseModel]
+
+
+class ServerReader:
+    """Reads bodies into requests of one RewardServer's metadata class."""
+
+    def __init__(self, server: RewardServer[Any]) -> None:
+        cls: Any = server.metadata_cls
+        self._metadata_cls = cls
+        wire: Any = create_model(
+            "ValidatedRequest", __base__=ValidatedRequest[cls], metadata=(cls | None, None)
+        )
+        many: Any = create_model("BatchedRequest", __base__=BatchedRequest, requests=(list[wire], ...))
+        self._one = wire.__pydantic_validator__.validate_json
+        self._batch_cls = many
+        self._many = many.__pydantic_validator__.validate_json
+
+    def read(self, op: str, body: bytes) -> ServerRequests:
+        """Raises RefusedError that lists every problem of every item."""
+        try:
+            requests = self._many(body).requests if op == "batch_score" else [self._one(body)]
+        except ValidationError as error:
+            problems = problems_of(error)
+            raise refused_frame(body, problems) if op == "frame" else RefusedError(422, problems) from None
+        problems = []
+        ids = []
+        for i, request in enumerate(requests):
+            fields = request.__dict__
+            ids.append(fields["id"])
+            if fields["metadata"] is None:
+                place = ("requests", i) if op == "batch_score" else ()
+                problems += self._fill(fields, place)
+        if op == "frame" and ids[0] is None:
+            raise refused_frame(body, "a frame needs an id, a whole number, by which its answer is known")
+        if problems:
+            raise refused_frame(body, problems) if op == "frame" else RefusedError(422, problems)
+        return ServerRequests(requests, ids, self._batch_cls)
+
+    def _fill(self, fields: dict[str, Any], place: Sequence[str | int]) -> list[dict[str, Any]]:
+        """No metadata means empty metadata, which may lack what the class requires."""
+        try:
+            fields["metadata"] = self._metadata_cls.model_validate({})
+        except ValidationError as error:
+            return problems_of(error, *place, "metadata")
+        return []
+
+
+_serialize = Response.__pydantic_serializer__.to_json
+
+
+def reply_of(value: Any, identity: int | None, name: str) -> Reply | Outcome:
+    """What a RewardServer's ``score`` gave, as it goes out. Raises InvalidResultError for what is no result."""
+    try:
+        if type(value) is Response:
+            return _own_reply(value, identity)
+        return _foreign_reply(value, identity, name)
+    except ValueError as error:
+        if isinstance(error, InvalidResultError):
+            raise
+        raise InvalidResultError(f"{name} returned an invalid result: {error}", reward=name) from None
+
+
+def _own_reply(value: Response, identity: int | None) -> Reply:
+    fields = value.__dict__
+    reward = fields["reward"]
+    if type(reward) is not float or not isfinite(reward):
+        finite(reward, "reward")  # it may have been set after it was checked
+        fields["reward"] = float(reward)
+    own = fields["id"]
+    if identity is not None:
+        fields["id"] = identity
+    try:
+        body = _serialize(value)
+    finally:
+        fields["id"] = own  # the object is the reward's, which may give it again
+    if b"NaN" in body or b"Infinity" in body:
+        refuse_infinities(fields["metadata"], "metadata")
+    return reward, body
+
+
+def _foreign_reply(value: Any, identity: int | None, name: str) -> Reply | Outcome:
+    """The reply for a number, a subclass, or the Response of another package."""
+    fields = type(value).model_fields if isinstance(value, BaseModel) else {}
+    if "reward" in fields:
+        reward = finite(vars(value)["reward"], "reward")
+        metadata = getattr(value, "metadata", None) or {}
+        refuse_infinities(metadata, "metadata")
+        own = getattr(value, "id", None) if identity is None else identity
+        return reward, json_bytes({"reward": reward, "metadata": metadata, "id": own})
+    outcome = pack(to_result(value, name))
+    if outcome.score is None:
+        return outcome if outcome.error else failure(InvalidResultError.kind, f"{name} returned no reward")
+    reason = {} if outcome.reason is None else {"reason": outcome.reason}
+    metrics = {"metrics": metrics_as_dicts(outcome.metrics)} if outcome.metrics else {}
+    body = {"reward": outcome.score, "metadata": {**reason, **metrics}, "id": identity}
+    return outcome.score, json_bytes(body)

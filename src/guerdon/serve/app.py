@@ -1,0 +1,386 @@
+"""The application: what the server says of itself, the OpenAPI page, and every path for whoever runs it by ASGI."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+from pydantic_core import from_json
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.responses import StreamingResponse
+
+from guerdon._version import __version__
+from guerdon.scoring.outcome import Outcome
+from guerdon.serve.bodies import ServerInfo
+from guerdon.serve.calls import Answer
+from guerdon.serve.desk import Desk
+from guerdon.serve.format import Served, json_bytes
+from guerdon.serve.gate import Asking, Endpoint, Gate, error_reply, wants_lines
+from guerdon.serve.idempotency import Reply
+from guerdon.serve.protocols import FORMATS
+from guerdon.serve.protocols.v1 import result_of
+
+_REF = "#/components/schemas/{model}"
+_KINDS = {404: "not_found", 405: "method"}
+
+
+def create_app(gate: Gate) -> FastAPI:
+    """The ASGI application for a gate's rewards."""
+    app = FastAPI(
+        title="Guerdon reward server",
+        version=__version__,
+        description="Rewards for training language models, in the wire formats of those that ask for them.",
+        redoc_url=None,
+    )
+    app.add_exception_handler(StarletteHTTPException, _http_error)
+    _tell_health(app, gate)
+    _tell_metrics(app, gate)
+    for root in ("", "/rewards/{reward}"):
+        _tell_of_rewards(app, gate, root)
+        _take_requests(app, gate, root)
+    _describe(app, gate)
+    return app
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, StarletteHTTPException)
+    detail = error.detail
+    if error.status_code == 404 and detail == "Not Found":
+        detail = f"nothing is served at {request.url.path}; /docs lists what is"
+    reply = error_reply(error.status_code, _KINDS.get(error.status_code, "input"), str(detail))
+    response = _response(reply)
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _response(reply: Reply) -> Response:
+    response = Response(reply.body, reply.status)
+    for name, value in reply.headers:
+        response.headers[name.decode("latin-1")] = value.decode("latin-1")
+    return response
+
+
+def _known_caller(gate: Gate, request: Request) -> None:
+    """Raise HTTPException for a caller without a key, where there are keys."""
+    reply = gate.refuse(request.scope["headers"], None)
+    if reply is not None:
+        headers = {name.decode(): value.decode() for name, value in reply.headers if name != b"content-type"}
+        raise HTTPException(reply.status, from_json(reply.body)["detail"], headers)
+
+
+def _desk(gate: Gate, reward: str | None) -> Desk:
+    """Raises HTTPException that lists the rewards there are."""
+    if reward is None:
+        return next(iter(gate.desks.values()))
+    if reward not in gate.desks:
+        raise HTTPException(404, f"no reward {reward!r} is served here; there are: {', '.join(gate.desks)}")
+    return gate.desks[reward]
+
+
+# What the server says of itself.
+
+
+def _tell_health(app: FastAPI, gate: Gate) -> None:
+    first = next(iter(gate.desks))
+
+    @app.get("/health", tags=["health"], summary="Whether the server runs, in Reward Kit's form")
+    async def health() -> dict[str, str]:
+        return {"status": "ok", "reward_function": first}
+
+    @app.get("/health/live", tags=["health"], summary="Whether the process runs")
+    async def live() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @app.get(
+        "/health/ready",
+        tags=["health"],
+        summary="Whether requests are answered",
+        responses={503: {"description": "Stopping, or a reward cannot be loaded"}},
+    )
+    async def ready() -> Response:
+        reasons = [f"{name}: {desk.broken}" for name, desk in gate.desks.items() if desk.broken]
+        reasons += [f"{name}: no worker" for name, desk in gate.desks.items() if not desk.workers]
+        if gate.draining:
+            reasons.append("the server is stopping")
+        body = {"status": "not ready" if reasons else "ok", "reasons": reasons}
+        return Response(json_bytes(body), 503 if reasons else 200, media_type="application/json")
+
+
+def _tell_metrics(app: FastAPI, gate: Gate) -> None:
+    @app.get("/metrics", tags=["health"], summary="Metrics for Prometheus", response_class=Response)
+    async def metrics(request: Request) -> Response:
+        _known_caller(gate, request)
+        body, media_type = gate.metrics.render(request.headers.get("accept", ""))
+        return Response(body, media_type=media_type)
+
+    @app.get("/rewards", tags=["rewards"], summary="The rewards that are served")
+    async def rewards(request: Request) -> list[dict[str, Any]]:
+        _known_caller(gate, request)
+        return [_summary(name, desk) for name, desk in gate.desks.items()]
+
+
+def _summary(name: str, desk: Desk) -> dict[str, Any]:
+    description = desk.description
+    if description is None:
+        return {"name": name}
+    return {
+        "name": name,
+        "version": description.version,
+        "description": description.info["description"],
+        "parameters": dict(description.parameters),
+        "path": f"/rewards/{name}",
+    }
+
+
+def _tell_of_rewards(app: FastAPI, gate: Gate, root: str) -> None:
+    rewards: dict[str, Any] = {"tags": ["rewards"]}
+
+    async def info(reward: str | None = None) -> ServerInfo:
+        return ServerInfo(**_described(gate, reward).info)
+
+    async def metadata_schema(request: Request, reward: str | None = None) -> dict[str, Any]:
+        _known_caller(gate, request)
+        return dict(_described(gate, reward).schema())
+
+    async def v1_info(request: Request, reward: str | None = None) -> dict[str, Any]:
+        _known_caller(gate, request)
+        desk, description = _desk(gate, reward), _described(gate, reward)
+        return {
+            "name": description.name,
+            "version": description.version,
+            "parameters": dict(description.parameters),
+            "description": description.info["description"],
+            "guerdon": __version__,
+            "formats": [format.name for format in FORMATS],
+            "is_batch": description.is_batch,
+            "metadata_required": bool(description.schema().get("required")),
+            "timeout": desk.limits.timeout,
+            "limits": {"max_body": gate.max_body, "max_queue": desk.limits.max_queue},
+        }
+
+    async def v1_schema(request: Request, reward: str | None = None) -> dict[str, Any]:
+        _known_caller(gate, request)
+        description = _described(gate, reward)
+        return {"metadata": description.metadata_schema, "parameters": list(description.columns)}
+
+    for path, told, summary in (
+        ("/info", info, "What a reward says of itself, in Adaptive's form"),
+        ("/metadata_schema", metadata_schema, "The JSON Schema of a request's metadata"),
+        ("/v1/info", v1_info, "What is served, and its limits"),
+        ("/v1/schema", v1_schema, "What a request's metadata must hold"),
+    ):
+        endpoint = told if root else _without_reward(told)
+        app.add_api_route(root + path, endpoint, methods=["GET"], summary=summary, **rewards)
+
+
+def _without_reward(told: Any) -> Any:
+    """The same at the root, where no reward is named: a parameter left out would become a query."""
+
+    async def at_root(**arguments: Any) -> Any:
+        return await told(**arguments)
+
+    signature = inspect.signature(told, eval_str=True)
+    kept = [p for name, p in signature.parameters.items() if name != "reward"]
+    at_root.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+    at_root.__name__ = told.__name__
+    return at_root
+
+
+def _described(gate: Gate, reward: str | None) -> Any:
+    description = _desk(gate, reward).description
+    if description is None:
+        raise HTTPException(503, "the reward is still being loaded")
+    return description
+
+
+# Requests to be scored, where the lane does not take them.
+
+
+def _take_requests(app: FastAPI, gate: Gate, root: str) -> None:
+    async def take(request: Request) -> Response:
+        path = request.scope["path"].rstrip("/") or "/"
+        endpoint = gate.endpoints.get(path)
+        if endpoint is None:
+            _desk(gate, request.path_params.get("reward"))
+            raise HTTPException(404)
+        return await _taken(gate, endpoint, request)
+
+    for path in dict.fromkeys(route.path for format in FORMATS for route in format.routes):
+        full = (root + path).rstrip("/") or "/"
+        app.add_api_route(full, take, methods=["POST"], include_in_schema=False)
+
+
+async def _taken(gate: Gate, endpoint: Endpoint, request: Request) -> Response:
+    headers = request.scope["headers"]
+    request_id = gate.request_id(headers)
+    client = f"{request.client.host}:{request.client.port}" if request.client else ""
+    refusal = gate.refuse(headers, endpoint)
+    body = b""
+    if refusal is None:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > gate.max_body:
+                refusal = gate.too_large()
+                break
+    if refusal is not None:
+        gate.refused("POST", endpoint.path, refusal, request_id, client)
+        response = _response(refusal)
+    else:
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        asking = Asking(endpoint, "POST", headers, request_id, _settled(future), client, body)
+        if endpoint.streams and wants_lines(headers):
+            response = await _streamed(gate, asking)
+        else:
+            gate.begin(asking)
+            response = _response(await future)
+    response.headers["x-request-id"] = request_id
+    return response
+
+
+def _settled(future: asyncio.Future[Reply]) -> Any:
+    def done(reply: Reply) -> None:
+        if not future.done():
+            future.set_result(reply)
+
+    return done
+
+
+async def _streamed(gate: Gate, asking: Asking) -> Response:
+    """Results as JSON lines, each as it comes; the last line says how many there were."""
+    news: asyncio.Queue[tuple[int, list[Outcome]] | Answer] = asyncio.Queue()
+    ids: list[Any] = []
+    desk = asking.endpoint.desk
+    asking.ticket = desk.submit_streamed(
+        tuple(choice for choice in asking.endpoint.choices if FORMATS[choice[0]].name == "v1"),
+        asking.body,
+        ids.extend,
+        lambda start, outcomes: news.put_nowait((start, list(outcomes))),
+        news.put_nowait,
+    )
+    first = await news.get()
+    if isinstance(first, Answer) and first.status:
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        asking.done = _settled(future)
+        gate.answered(asking, first)
+        return _response(await future)
+    lines = _lines(gate, asking, first, news, ids)
+    return StreamingResponse(lines, media_type="application/jsonl")
+
+
+async def _lines(
+    gate: Gate,
+    asking: Asking,
+    first: tuple[int, list[Outcome]] | Answer,
+    news: asyncio.Queue[tuple[int, list[Outcome]] | Answer],
+    ids: list[Any],
+) -> AsyncIterator[bytes]:
+    description = asking.endpoint.desk.description
+    assert description is not None
+    served = Served(description.name, description.version, description.parameters)
+    item: tuple[int, list[Outcome]] | Answer = first
+    try:
+        while not isinstance(item, Answer):
+            start, outcomes = item
+            yield b"".join(
+                json_bytes({"index": start + i, **result_of(outcome, ids[start + i], served)}) + b"\n"
+                for i, outcome in enumerate(outcomes)
+            )
+            item = await news.get()
+        if item.status:  # it was refused midway: without a last line the caller knows that it was cut off
+            gate.answered(asking, item)
+            return
+        gate.streamed(asking, item)
+        yield json_bytes({"done": len(item.outcomes)}) + b"\n"
+    finally:
+        gate.drop(asking)
+
+
+# The OpenAPI page.
+
+
+def _describe(app: FastAPI, gate: Gate) -> None:
+    """Add to FastAPI's page what its routing does not know: the formats' bodies."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            page = get_openapi(
+                title=app.title, version=app.version, description=app.description, routes=app.routes
+            )
+            _add_formats(page, len(gate.keys) > 0)
+            app.openapi_schema = page
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _add_formats(page: dict[str, Any], needs_key: bool) -> None:
+    models: dict[type[BaseModel], None] = {}
+    for format in FORMATS:
+        for route in format.routes:
+            models.update({route.request: None, route.response: None})
+    definitions = models_json_schema(
+        [(model, "validation") for model in models], ref_template="#/components/schemas/{model}"
+    )
+    keys = {model: value for (model, _), value in definitions[0].items()}
+    components = page.setdefault("components", {})
+    components.setdefault("schemas", {}).update(definitions[1].get("$defs", {}))
+    if needs_key:
+        components["securitySchemes"] = {
+            "bearer": {"type": "http", "scheme": "bearer"},
+            "header": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
+        }
+        page["security"] = [{"bearer": []}, {"header": []}]
+    routes: dict[str, list[tuple[str, Any]]] = {}
+    for format in FORMATS:
+        for route in format.routes:
+            routes.setdefault(route.path, []).append((format.name, route))
+    for root in ("", "/rewards/{reward}"):
+        for path, spoken in routes.items():
+            full = (root + path).rstrip("/") or "/"
+            page["paths"].setdefault(full, {})["post"] = _operation(spoken, keys, bool(root))
+
+
+def _operation(spoken: list[tuple[str, Any]], keys: Mapping[Any, Any], named: bool) -> dict[str, Any]:
+    requests = list({str(s := keys[route.request]): s for _, route in spoken}.values())
+    responses = list({str(s := keys[route.response]): s for _, route in spoken}.values())
+    formats = list(dict.fromkeys(name for name, _ in spoken))
+    parameter = {"name": "reward", "in": "path", "required": True, "schema": {"type": "string"}}
+    operation: dict[str, Any] = {
+        "tags": formats,
+        "summary": spoken[0][1].summary if len(spoken) == 1 else "Score; the body's shape decides the format",
+        "requestBody": {"required": True, "content": {"application/json": {"schema": _any_of(requests)}}},
+        "responses": {
+            "200": {
+                "description": "Scored",
+                "content": {"application/json": {"schema": _any_of(responses)}},
+            },
+            **{str(status): {"description": text} for status, text in _REFUSALS.items()},
+        },
+    }
+    if named:
+        operation["parameters"] = [parameter]
+    return operation
+
+
+def _any_of(schemas: list[Any]) -> Any:
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
+_REFUSALS = {
+    401: "No API key",
+    403: "An API key that is not known",
+    404: "No such reward",
+    413: "The body is too large",
+    415: "The body is no JSON by its content type",
+    422: "The body does not have the format's shape, or lacks what the reward needs",
+    429: "Too many requests wait; Retry-After says for how long",
+    500: "The reward failed on the sample",
+    503: "The server is stopping, or the reward cannot be loaded",
+    504: "The deadline passed",
+}

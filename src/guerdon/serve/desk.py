@@ -1,0 +1,637 @@
+"""Desk: the calls for one reward, handed to those who answer them, watched, and handed out anew where one dies."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from guerdon.errors import CrashError, DeadlineError, MemoryLimitError, error_of_kind
+from guerdon.scoring.outcome import Outcome, failure
+from guerdon.scoring.wire import IDLE, BrokenFrameError, frame
+from guerdon.scoring.worker import overran
+from guerdon.serve.calls import EVERY, TOGETHER, Answer, Call
+from guerdon.serve.schema import Description
+
+log = logging.getLogger("guerdon.serve")
+
+TICK = 0.05
+"""Seconds between two looks at the peers' clocks."""
+_AHEAD_SECONDS = 0.02
+"""How much work a peer that answers one call after the other is given at once."""
+_AHEAD_CALLS = 64
+_BEAT_SLACK = 1.0
+_LOAD_TRIES = 3
+_BLAMELESS_DEATHS = 3
+_STOP_SECONDS = 5.0
+
+
+class Peer(Protocol):
+    """Who answers calls at the other end of a socket: a worker process, or the process that started the server."""
+
+    ready: bool
+    baseline: int
+
+    def fileno(self) -> int: ...
+    @property
+    def wants_to_write(self) -> bool: ...
+    def send_frame(self, data: bytes) -> None: ...
+    def flush(self) -> None: ...
+    def receive(self) -> list[Any] | None: ...
+    def running(self) -> tuple[int, float]: ...
+    def item(self) -> int: ...
+    def last_beat(self) -> float: ...
+    def resident_bytes(self) -> int | None: ...
+    def is_alive(self) -> bool: ...
+    def kill(self) -> None: ...
+    def close(self) -> None: ...
+    def cause_of_death(self) -> str: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeskLimits:
+    """What holds for the calls of one reward."""
+
+    timeout: float
+    """Seconds that one sample may take."""
+    request_timeout: float
+    """Seconds that a request may take, waiting included."""
+    workers: int
+    concurrency: int
+    max_memory: int | None
+    load_timeout: float
+    max_queue: int
+    """Requests that may wait or be in the works."""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """Something to be answered by one peer."""
+
+    done: Callable[[Answer], None]
+    choices: tuple[tuple[int, str], ...] = ()
+    body: bytes = b""
+    rows: tuple[bytes, ...] | None = None
+    outcomes: tuple[Outcome, ...] | None = None
+    context: bytes = b""
+    known: dict[int, Outcome] | None = None
+    careful: bool = False
+    read_only: bool = False
+    alone: bool = False
+    """Goes to a peer that has nothing else, because one died with it in hand and none could be blamed."""
+    deaths: int = 0
+    dropped: bool = False
+    """Nobody waits for the answer any more."""
+
+    def fields(self, identity: int) -> tuple[Any, ...]:
+        """The Call, without the fields at its end that are as they are by default."""
+        if self.rows is None and self.outcomes is None and not self.careful and not self.read_only:
+            if self.known is None:
+                return (identity, self.choices, self.body)
+            return (identity, self.choices, self.body, self.known)
+        call = Call(
+            identity,
+            self.choices,
+            self.body,
+            self.known,
+            self.careful,
+            self.read_only,
+            self.rows,
+            self.outcomes,
+            self.context,
+        )
+        return tuple(call)
+
+
+@dataclass(slots=True, eq=False)
+class _Station:
+    """A peer and what it has in hand."""
+
+    peer: Peer
+    started: float = field(default_factory=time.monotonic)
+    jobs: dict[int, Job] = field(default_factory=dict)
+    outbox: list[tuple[Any, ...]] = field(default_factory=list)
+    alone: bool = False
+    writing: bool = False
+    stopping: bool = False
+    silent_since: float | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """A request that waits for its answer."""
+
+    done: Callable[[Answer], None]
+    deadline: float
+    job: Job | None = None
+    parts: list[Job] = field(default_factory=list)
+    answered: bool = False
+    on_read: Callable[[Any], None] | None = None
+    """Told what the format keeps of a request that was read."""
+    on_outcomes: Callable[[int, Sequence[Outcome]], None] | None = None
+    """Told of outcomes as they come: the first one's position, and those that follow it."""
+
+
+class _Parts:
+    """A request whose samples are scored in parts, by whoever has time."""
+
+    def __init__(self, ticket: Ticket, answer: Answer) -> None:
+        self.ticket, self.answer = ticket, answer
+        self._found: list[Outcome | None] = [*answer.outcomes, *([None] * len(answer.rows))]
+        self._left = len(answer.rows)
+
+    def tell(self, start: int, outcomes: Sequence[Outcome]) -> None:
+        """Hand outcomes on to a caller that wants them as they come."""
+        if self.ticket.on_outcomes is not None and not self.ticket.answered:
+            self.ticket.on_outcomes(start, outcomes)
+
+    def land(self, start: int, outcomes: Sequence[Outcome]) -> bool:
+        """Take the outcomes of a part; whether it was the last."""
+        self._found[start : start + len(outcomes)] = outcomes
+        self._left -= len(outcomes)
+        self.tell(start, outcomes)
+        return not self._left
+
+    def outcomes(self) -> list[Outcome]:
+        """All of them, in order."""
+        return [outcome for outcome in self._found if outcome is not None]
+
+
+class Desk:
+    """The calls for one reward; everything happens on the event loop's thread."""
+
+    def __init__(self, name: str, hire: Callable[[], Peer], limits: DeskLimits) -> None:
+        self.name, self.limits = name, limits
+        self._hire = hire
+        self.description: Description | None = None
+        self.restarts: dict[str, int] = {}
+        """How many peers were replaced, by cause."""
+        self._queue: deque[Job] = deque()
+        self._tickets: dict[Ticket, None] = {}
+        self._stations: list[_Station] = []
+        self._next = 0
+        self._cost = 0.0
+        """Seconds a call takes its peer, a running mean."""
+        self._sample_cost = 0.0
+        self._pumping = False
+        self._load_failures = 0
+        self._broken: str | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._ready: asyncio.Future[None]
+        self._ticker: asyncio.TimerHandle | None = None
+        self._closed = False
+        self._room = 1
+        self._due = 0.0
+
+    # Starting and stopping.
+
+    async def start(self) -> None:
+        """Hire the peers; returns once one can answer. Raises the RewardError that kept it from loading."""
+        self._loop = asyncio.get_running_loop()
+        self._ready = self._loop.create_future()
+        for _ in range(max(1, self.limits.workers)):
+            self._add()
+        self._tick()
+        await self._ready
+
+    async def stop(self) -> None:
+        """Let the peers end in good order, their clean-up included."""
+        self._closed = True
+        for station in self._stations:
+            station.stopping = True
+            station.peer.send_frame(frame(("stop",)))
+            self._watch_writing(station)
+        until = time.monotonic() + _STOP_SECONDS
+        while self._stations and time.monotonic() < until:  # noqa: ASYNC110  they end one by one
+            await asyncio.sleep(0.01)
+        self.close()
+
+    def close(self) -> None:
+        """End the peers at once."""
+        self._closed = True
+        if self._ticker is not None:
+            self._ticker.cancel()
+        for station in list(self._stations):
+            self._release(station)
+
+    # What others ask.
+
+    @property
+    def waiting(self) -> int:
+        """Calls that no peer has yet."""
+        return len(self._queue)
+
+    @property
+    def in_hand(self) -> int:
+        """Requests that are not answered yet."""
+        return len(self._tickets)
+
+    @property
+    def workers(self) -> int:
+        """Peers that can answer."""
+        return sum(station.peer.ready for station in self._stations)
+
+    @property
+    def broken(self) -> str | None:
+        """Why nothing can be answered for now; None where it can."""
+        return self._broken
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._tickets) >= self.limits.max_queue
+
+    def patience(self) -> float:
+        """Seconds after which there should be room again."""
+        return max(1.0, self._cost * len(self._tickets) / max(1, len(self._stations)))
+
+    def submit(
+        self, choices: tuple[tuple[int, str], ...], body: bytes, done: Callable[[Answer], None]
+    ) -> Ticket:
+        """Have a request answered; ``done`` is called once."""
+        ticket = Ticket(done, self._loop.time() + self.limits.request_timeout)
+        ticket.job = Job(lambda answer: self._answered(ticket, answer), choices, body)
+        self._tickets[ticket] = None
+        self._enqueue(ticket.job)
+        return ticket
+
+    def submit_streamed(
+        self,
+        choices: tuple[tuple[int, str], ...],
+        body: bytes,
+        on_read: Callable[[Any], None],
+        on_outcomes: Callable[[int, Sequence[Outcome]], None],
+        done: Callable[[Answer], None],
+    ) -> Ticket:
+        """As ``submit``, with each outcome told as it comes; ``done`` gets a refusal, or all outcomes."""
+        deadline = self._loop.time() + self.limits.request_timeout
+        ticket = Ticket(done, deadline, on_read=on_read, on_outcomes=on_outcomes)
+        ticket.job = Job(lambda answer: self._answered(ticket, answer), choices, body, read_only=True)
+        self._tickets[ticket] = None
+        self._enqueue(ticket.job)
+        return ticket
+
+    def drop(self, ticket: Ticket) -> None:
+        """Nobody waits for this answer any more; what has not begun is not begun."""
+        self._tickets.pop(ticket, None)
+        ticket.answered = True
+        for job in (ticket.job, *ticket.parts):
+            if job is not None:
+                job.dropped = True
+
+    def refuse_all(self, status: int, kind: str, message: str) -> None:
+        """Answer everything that waits or is in the works with a refusal."""
+        for ticket in list(self._tickets):
+            self._finish(ticket, _refused(status, kind, message))
+            self.drop(ticket)
+
+    # From a request to its answer, by way of its parts where it has many samples that take long.
+
+    def _answered(self, ticket: Ticket, answer: Answer) -> None:
+        if answer.status:
+            self._finish(ticket, answer)
+            return
+        if ticket.on_read is not None:
+            ticket.on_read(pickle.loads(answer.context))
+        parts = _Parts(ticket, answer)
+        if answer.outcomes:
+            parts.tell(0, answer.outcomes)
+        if not answer.rows:
+            self._complete(ticket, answer, parts.outcomes())
+        size = self._part_size(len(answer.rows))
+        for start in range(0, len(answer.rows), size):
+            job = Job(
+                self._lander(parts, len(answer.outcomes) + start), rows=answer.rows[start : start + size]
+            )
+            ticket.parts.append(job)
+            self._enqueue(job)
+
+    def _lander(self, parts: _Parts, start: int) -> Callable[[Answer], None]:
+        def landed(part: Answer) -> None:
+            if parts.land(start, part.outcomes):
+                self._complete(parts.ticket, parts.answer, parts.outcomes())
+
+        return landed
+
+    def _part_size(self, count: int) -> int:
+        """Rows that make up some 20 ms of work, and no more than leaves something for every peer."""
+        share = -(-count // max(1, len(self._stations)))
+        if self.description is not None and not self.description.direct:
+            return max(1, min(share, 8))
+        cost = self._sample_cost or _AHEAD_SECONDS
+        return max(1, min(share, int(_AHEAD_SECONDS / cost), 256))
+
+    def _complete(self, ticket: Ticket, answer: Answer, outcomes: list[Outcome]) -> None:
+        """All parts are scored: have the response written, or hand the outcomes on."""
+        if ticket.answered:
+            return
+        if ticket.on_outcomes is not None:
+            self._finish(ticket, answer._replace(outcomes=tuple(outcomes), rows=()))
+            return
+        ticket.job = Job(
+            lambda last: self._finish(ticket, last),
+            choices=(answer.choice,),
+            outcomes=tuple(outcomes),
+            context=answer.context,
+        )
+        self._enqueue(ticket.job)
+
+    def _finish(self, ticket: Ticket, answer: Answer) -> None:
+        self._tickets.pop(ticket, None)
+        if not ticket.answered:
+            ticket.answered = True
+            ticket.done(answer)
+
+    # Handing out.
+
+    def _enqueue(self, job: Job, *, first: bool = False) -> None:
+        if first:
+            self._queue.appendleft(job)
+        else:
+            self._queue.append(job)
+        if not self._pumping:
+            self._pumping = True
+            self._loop.call_soon(self._pump)
+
+    def _pump(self) -> None:
+        """Give what waits to the peers that have room, the idlest first."""
+        self._pumping = False
+        queue = self._queue
+        room = self._room
+        while queue:
+            if queue[0].dropped:
+                queue.popleft()
+                continue
+            station = self._idlest(queue[0].alone)
+            if station is None or len(station.jobs) >= room:
+                break
+            job = queue.popleft()
+            identity = self._next = self._next + 1
+            station.jobs[identity] = job
+            station.alone = job.alone
+            station.outbox.append(job.fields(identity))
+        for station in self._stations:
+            if station.outbox:
+                calls, station.outbox = station.outbox, []
+                station.peer.send_frame(frame(("calls", calls)))
+                if station.peer.wants_to_write or station.writing:
+                    self._watch_writing(station)
+
+    def _idlest(self, alone: bool) -> _Station | None:
+        best: _Station | None = None
+        for station in self._stations:
+            if not station.peer.ready or station.stopping or station.alone or (alone and station.jobs):
+                continue
+            if best is None or len(station.jobs) < len(best.jobs):
+                best = station
+        return best
+
+    def _set_room(self) -> None:
+        """How many calls a peer may have in hand."""
+        if self.description is not None and not self.description.direct:
+            self._room = self.limits.concurrency
+        else:
+            self._room = max(2, min(_AHEAD_CALLS, int(_AHEAD_SECONDS / max(self._cost, 1e-6))))
+
+    def _watch_writing(self, station: _Station) -> None:
+        wants = station.peer.wants_to_write
+        if wants and not station.writing:
+            self._loop.add_writer(station.peer.fileno(), self._write, station)
+        elif station.writing and not wants:
+            self._loop.remove_writer(station.peer.fileno())
+        station.writing = wants
+
+    def _write(self, station: _Station) -> None:
+        station.peer.flush()
+        self._watch_writing(station)
+
+    # Taking in.
+
+    def _read(self, station: _Station) -> None:
+        if not self._drain(station):
+            self._bury(station, None)
+
+    def _drain(self, station: _Station) -> bool:
+        """Take what a peer sent; False once it is gone and all has been read."""
+        try:
+            messages = station.peer.receive()
+        except BrokenFrameError:
+            log.error("%s: a worker wrote garbage to its connection and is replaced", self.name)
+            station.peer.kill()
+            return False
+        if messages:
+            station.silent_since = None
+        for message in messages or ():
+            self._take(station, message)
+        return messages is not None
+
+    def _take(self, station: _Station, message: Any) -> None:
+        kind = message[0]
+        if kind == "answers":
+            jobs = station.jobs
+            for fields in message[1]:
+                answer = Answer(*fields)
+                job = jobs.pop(answer.id, None)
+                if job is None:
+                    continue
+                self._learn(answer)
+                if not job.dropped:
+                    job.done(answer)
+            if station.alone and not jobs:
+                station.alone = False
+            if self._queue and not self._pumping:
+                self._pump()
+        elif kind == "ready":
+            station.peer.ready, station.peer.baseline = True, message[1]
+            self.description, self._load_failures, self._broken = message[2], 0, None
+            self._set_room()
+            if not self._ready.done():
+                self._ready.set_result(None)
+            self._pump()
+        elif kind in ("unloadable", "unready"):
+            text = f"{self.name} does not load: {message[2]}"
+            if not self._ready.done():
+                self._ready.set_exception(error_of_kind(message[1], text))
+            self._broken = text
+        elif kind == "unclean":
+            log.error("%s: cleanup failed: %s", self.name, message[2])
+
+    def _learn(self, answer: Answer) -> None:
+        seconds = answer.seconds
+        self._cost = seconds if not self._cost else 0.95 * self._cost + 0.05 * seconds
+        count = len(answer.scores) or len(answer.outcomes)
+        if count:
+            each = seconds / count
+            self._sample_cost = each if not self._sample_cost else 0.9 * self._sample_cost + 0.1 * each
+        self._due += 1
+        if self._due >= 16:  # often enough to follow, and not for every call
+            self._due = 0
+            self._set_room()
+
+    # Watching.
+
+    def _tick(self) -> None:
+        self._ticker = self._loop.call_later(TICK, self._tick)
+        if self._closed:
+            return
+        now = time.monotonic()
+        self._expire()
+        for station in list(self._stations):
+            self._look_at(station, now)
+        self._set_room()
+        while len(self._stations) < max(1, self.limits.workers) and self._load_failures < _LOAD_TRIES:
+            self._add()
+        if self._queue and not self._pumping:
+            self._pump()
+
+    def _expire(self) -> None:
+        """Answer the requests that have waited too long; they are in the order of their arrival."""
+        now = self._loop.time()
+        for ticket in list(self._tickets):
+            if ticket.deadline > now:
+                return
+            seconds = self.limits.request_timeout
+            message = f"{self.name} did not answer within {seconds:g} s, waiting included"
+            self._finish(ticket, _refused(504, DeadlineError.kind, message))
+            self.drop(ticket)
+
+    def _look_at(self, station: _Station, now: float) -> None:
+        peer = station.peer
+        if not peer.is_alive():
+            self._drain(station)
+            if station in self._stations:
+                self._bury(station, None)
+            return
+        if not peer.ready:
+            if now - station.started > self.limits.load_timeout:
+                text = f"{self.name} did not load within {self.limits.load_timeout:g} s"
+                if not self._ready.done():
+                    self._ready.set_exception(
+                        DeadlineError(f"{text}; set GUERDON_LOAD_TIMEOUT if it needs longer")
+                    )
+                peer.kill()
+                self._bury(station, None)
+            return
+        if not station.jobs or station.stopping:
+            return
+        running = peer.running()
+        if self._overran(station, running, now) and peer.running() == running:
+            self._end(
+                station, running[0], peer.item(), DeadlineError.kind, overran(self.name, self.limits.timeout)
+            )
+        elif self._outgrown(peer):
+            megabytes = (self.limits.max_memory or 0) / 1e6
+            message = f"{self.name} outgrew the {megabytes:,.0f} MB that a worker may add (max_memory)"
+            self._end(station, running[0], peer.item(), MemoryLimitError.kind, message)
+
+    def _overran(self, station: _Station, running: tuple[int, float], now: float) -> bool:
+        """Whether an item is over its deadline, or the peer has not got on for longer than one may take."""
+        index, since = running
+        timeout = self.limits.timeout
+        if index != IDLE:
+            station.silent_since = None
+            return now - since > timeout
+        if self.description is not None and not self.description.direct:
+            return now - station.peer.last_beat() > timeout + _BEAT_SLACK
+        # Not within a call and with work to do: a thread that an earlier call left may hold the GIL.
+        if station.silent_since is None:
+            station.silent_since = now
+        if now - station.silent_since <= timeout + _BEAT_SLACK:
+            return False
+        self._drain(station)
+        return station.silent_since is not None
+
+    def _outgrown(self, peer: Peer) -> bool:
+        if self.limits.max_memory is None:
+            return False
+        resident = peer.resident_bytes()
+        return resident is not None and resident - peer.baseline > self.limits.max_memory
+
+    def _end(self, station: _Station, index: int, item: int, kind: str, message: str) -> None:
+        """Kill a peer and blame what it was seen running, unless that got done while we looked."""
+        station.peer.kill()
+        self._drain(station)
+        if station in self._stations:
+            self._bury(station, failure(kind, message), index, item)
+
+    def _bury(
+        self, station: _Station, verdict: Outcome | None, index: int | None = None, item: int | None = None
+    ) -> None:
+        """A peer is gone: blame the item that it ran, have all else that it had in hand run again."""
+        peer = station.peer
+        ready = peer.ready
+        if index is None:
+            (index, _), item = peer.running(), peer.item()
+        cause = verdict.kind if verdict is not None and verdict.kind else CrashError.kind
+        if station.stopping:
+            self._release(station)
+            return
+        if verdict is None:
+            text = peer.cause_of_death()
+            verdict = failure(CrashError.kind, f"the worker process {text} while it ran {self.name}")
+        self._release(station)
+        self.restarts[cause] = self.restarts.get(cause, 0) + 1
+        if not ready:
+            self._failed_to_load(verdict.error or "")
+        else:
+            log.warning("%s: %s; its other calls run again", self.name, verdict.error)
+        culprit = station.jobs.get(index)
+        for job in reversed(list(station.jobs.values())):
+            if job is culprit:
+                _blame(job, verdict, item if item is not None else TOGETHER)
+            elif culprit is None:
+                _suspect(job, verdict)
+            self._enqueue(job, first=True)
+        if not self._closed and self._load_failures < _LOAD_TRIES:
+            self._add()
+
+    def _failed_to_load(self, text: str) -> None:
+        self._load_failures += 1
+        self._broken = self._broken or text
+        if not self._ready.done():
+            self._ready.set_exception(CrashError(f"{self.name} does not load: {text}"))
+        if self._load_failures >= _LOAD_TRIES:
+            log.error("%s cannot be served: %s", self.name, self._broken)
+            self.refuse_all(503, CrashError.kind, f"{self.name} cannot be served: {self._broken}")
+
+    def _add(self) -> None:
+        station = _Station(self._hire())
+        self._stations.append(station)
+        self._loop.add_reader(station.peer.fileno(), self._read, station)
+        self._watch_writing(station)
+
+    def _release(self, station: _Station) -> None:
+        if station in self._stations:
+            self._stations.remove(station)
+            self._loop.remove_reader(station.peer.fileno())
+            if station.writing:
+                self._loop.remove_writer(station.peer.fileno())
+            station.peer.close()
+
+
+def _blame(job: Job, verdict: Outcome, item: int) -> None:
+    """Take down that an item failed; of items that ran together, find out which it was."""
+    if item != TOGETHER:
+        job.known = {**(job.known or {}), item: verdict}
+    elif job.careful:
+        job.known = {**(job.known or {}), EVERY: verdict}
+    job.careful = job.careful or item == TOGETHER
+
+
+def _suspect(job: Job, verdict: Outcome) -> None:
+    """A peer died with this in hand, and what it ran is not known."""
+    job.careful = job.alone = True
+    job.deaths += 1
+    if job.deaths >= _BLAMELESS_DEATHS:
+        job.known = {**(job.known or {}), EVERY: verdict}
+
+
+def _refused(status: int, kind: str, message: str) -> Answer:
+    from guerdon.serve.format import json_bytes
+
+    body = json_bytes({"detail": message, "error": {"kind": kind, "message": message}})
+    return Answer(0, 0.0, status, body, failures={kind: 1})

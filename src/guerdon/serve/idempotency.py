@@ -1,0 +1,153 @@
+"""Memory: what was answered to a request that may come again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+MOST_REPLIES = 100_000
+MOST_BYTES = 64 << 20
+MOST_SECONDS = 600.0
+_OVERHEAD = 400
+
+
+class Reply(NamedTuple):
+    """An answer as it was sent."""
+
+    status: int
+    body: bytes
+    headers: Sequence[tuple[bytes, bytes]] = ()
+
+
+class Begun(Enum):
+    """A request that is not answered from memory."""
+
+    FRESH = "fresh"
+    """It is new: whoever asked answers it, and says ``finish`` or ``forget``."""
+    CONFLICT = "conflict"
+    """Its key came before with another body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The request was answered before."""
+
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """The same request is being answered."""
+
+    _future: asyncio.Future[Reply | None]
+
+    def when_done(self, callback: Callable[[Reply | None], None]) -> None:
+        """Have ``callback`` told what ``reply`` gives."""
+        self._future.add_done_callback(lambda future: callback(future.result()))
+
+    async def reply(self) -> Reply | None:
+        """The answer once it is there; None where it was forgotten, so that the request is to begin anew."""
+        # Shielded: of several that wait, one that gives up must not take the answer from the others.
+        return await asyncio.shield(self._future)
+
+
+class _Pending:
+    __slots__ = ("digest", "future")
+
+    def __init__(self, digest: tuple[int, int]) -> None:
+        self.digest = digest
+        self.future: asyncio.Future[Reply | None] | None = None
+
+
+class _Kept(NamedTuple):
+    digest: tuple[int, int]
+    reply: Reply
+    size: int
+    until: float
+
+
+class Memory:
+    """Replies by key, bounded in number, bytes and age; for one event loop, without locks.
+
+    What is in flight is never dropped; of what is answered the oldest goes first.
+
+    >>> memory = Memory()
+    >>> memory.begin("k1", b"{}")
+    <Begun.FRESH: 'fresh'>
+    >>> memory.finish("k1", Reply(200, b"[1.0]"))
+    >>> memory.begin("k1", b"{}")
+    Done(reply=Reply(status=200, body=b'[1.0]', headers=()))
+    >>> memory.begin("k1", b"[]")
+    <Begun.CONFLICT: 'conflict'>
+    """
+
+    def __init__(
+        self,
+        *,
+        most: int = MOST_REPLIES,
+        max_bytes: int = MOST_BYTES,
+        max_age: float = MOST_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most, self._max_bytes, self._max_age, self._clock = most, max_bytes, max_age, clock
+        self._pending: dict[Hashable, _Pending] = {}
+        self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
+        self.bytes = 0
+        """Bytes that the kept replies take, about."""
+
+    def __len__(self) -> int:
+        return len(self._pending) + len(self._kept)
+
+    def begin(self, key: Hashable, body: bytes) -> Begun | InFlight | Done:
+        """What there is for a key. After ``Begun.FRESH`` say ``finish`` or ``forget``, whatever happens."""
+        # 64 bits of SipHash and the length: the key's owner would only deceive itself by a collision.
+        digest = len(body), hash(body)
+        if (pending := self._pending.get(key)) is not None:
+            if pending.digest != digest:
+                return Begun.CONFLICT
+            if pending.future is None:
+                pending.future = asyncio.get_running_loop().create_future()
+            return InFlight(pending.future)
+        if (kept := self._kept.get(key)) is not None:
+            if kept.until > self._clock():
+                return Done(kept.reply) if kept.digest == digest else Begun.CONFLICT
+            self._drop(key)
+        self._pending[key] = _Pending(digest)
+        return Begun.FRESH
+
+    def finish(self, key: Hashable, reply: Reply) -> None:
+        """Keep the answer to what was begun, and give it to those that wait for the same."""
+        if (pending := self._pending.pop(key, None)) is None:
+            return
+        _settle(pending, reply)
+        size = _OVERHEAD + len(reply.body)
+        now = self._clock()
+        if size <= self._max_bytes:
+            self._kept[key] = _Kept(pending.digest, reply, size, now + self._max_age)
+            self.bytes += size
+        self._trim(now)
+
+    def forget(self, key: Hashable) -> None:
+        """Take back what was begun: it was refused, not answered, and a repetition is tried anew."""
+        if (pending := self._pending.pop(key, None)) is not None:
+            _settle(pending, None)
+
+    def _trim(self, now: float) -> None:
+        kept = self._kept
+        while kept and (
+            self.bytes > self._max_bytes or len(kept) > self._most or next(iter(kept.values())).until <= now
+        ):
+            self.bytes -= kept.popitem(last=False)[1].size
+
+    def _drop(self, key: Hashable) -> None:
+        self.bytes -= self._kept.pop(key).size
+
+
+def _settle(pending: _Pending, reply: Reply | None) -> None:
+    if pending.future is not None and not pending.future.done():
+        pending.future.set_result(reply)

@@ -1,0 +1,109 @@
+"""ServeOptions: everything that can be said of a server besides its rewards."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from guerdon.errors import InputError
+
+MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServeOptions:
+    """How rewards are served. Raises InputError for what does not go together."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    """0 takes a free one."""
+    api_key: str | Iterable[str] | None = None
+    """One key or several, each of which opens the server."""
+    api_keys_file: str | None = None
+    """A file with a key a line, read again when it changes."""
+    allow_anonymous: bool = False
+    """Serve without a key on an address that others reach."""
+    workers: int | None = None
+    """Processes that score: one a processor for sync rewards, one for async ones."""
+    concurrency: int | None = None
+    """Samples of an async reward in flight at once in each worker, 64 by default."""
+    timeout: float | None = None
+    """Seconds that one sample may take; by default as the reward says, or 10."""
+    request_timeout: float = 300.0
+    """Seconds that a request may take, waiting included."""
+    max_memory: int | str | None = None
+    max_body: int = 64 * MEGABYTE
+    """Bytes of a request's body."""
+    max_queue: int = 1024
+    """Requests that may wait or be in the works, for each reward."""
+    max_connections: int = 4096
+    drain: float = 30.0
+    """Seconds in which what is in flight is finished when the server is told to stop."""
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    tls_key_password: str | None = None
+    journal: str | None = None
+    """A SQLite file that requests and responses are kept in."""
+    journal_bytes: int = 256 * MEGABYTE
+    access_log: bool = False
+    log_format: Literal["text", "json"] = "text"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.port, bool) or not isinstance(self.port, int) or not 0 <= self.port <= 65535:
+            raise InputError(f"port must be a whole number from 0 to 65535, not {self.port!r}")
+        if self.log_format not in ("text", "json"):
+            raise InputError(f'log_format must be "text" or "json", not {self.log_format!r}')
+        for name in ("request_timeout", "drain", "max_body", "max_queue", "max_connections", "journal_bytes"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or value < (name != "drain"):
+                raise InputError(f"{name} must be a positive number, not {value!r}")
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise InputError("TLS needs both a certificate and its key: tls_cert and tls_key")
+        for name in ("tls_cert", "tls_key"):
+            path = getattr(self, name)
+            if path is not None and not os.path.isfile(path):
+                raise InputError(f"{name}: there is no file {path}")
+        if not (is_loopback(self.host) or self.keys or self.api_keys_file or self.allow_anonymous):
+            raise InputError(
+                f"{self.host} can be reached from other machines: set an API key (--api-key, GUERDON_API_KEY), "
+                "or say --allow-anonymous"
+            )
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that were given, none twice."""
+        given = [self.api_key] if isinstance(self.api_key, str) else list(self.api_key or ())
+        return tuple(dict.fromkeys(given))
+
+    def __repr__(self) -> str:
+        secret = {"api_key", "tls_key_password"}
+        shown = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.name not in secret)
+        return f"ServeOptions({', '.join(shown)})"
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> ServeOptions:
+        """Raises InputError that names an option there is not."""
+        known = {f.name for f in fields(cls)}
+        unknown = [name for name in options if name not in known]
+        if unknown:
+            raise InputError(
+                f"a server has no option {unknown[0]!r}; it has {', '.join(sorted(known))}", option=unknown[0]
+            )
+        return cls(**options)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reached from this machine only.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,193 @@
+"""Socket: one client's WebSocket, on which it asks for scores and gets them as they come."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from urllib.parse import parse_qs
+
+from guerdon.serve.frames import (
+    CLOSE,
+    GOING_AWAY,
+    NORMAL,
+    PING,
+    TEXT,
+    FrameError,
+    FrameReader,
+    accept_of,
+    close_frame,
+    pong_frame,
+    text_frame,
+)
+from guerdon.serve.gate import Asking, Gate, Headers, error_reply
+from guerdon.serve.idempotency import Reply
+
+_IN_FLIGHT = 512
+"""Messages of one socket that may wait for their answers; more are not read until there is room."""
+_LOOK_AGAIN = 0.02
+_SESSION_LENGTH = 128
+_GOODBYE_SECONDS = 2.0
+
+
+class Socket(asyncio.Protocol):
+    """Answers each text frame by one or several, in the order in which the answers come."""
+
+    def __init__(
+        self, gate: Gate, transport: asyncio.Transport, url: bytes, headers: Headers, client: str
+    ) -> None:
+        self._gate, self._transport, self._headers, self._client = gate, transport, headers, client
+        path, _, query = url.decode("latin-1").partition("?")
+        self._path = path
+        self._endpoint = gate.socket_endpoints.get(path)
+        self._session = parse_qs(query).get("session", [""])[0][:_SESSION_LENGTH]
+        self._reader = FrameReader(gate.max_body)
+        self._flying: dict[Asking, None] = {}
+        self._out: list[bytes] = []
+        self._loop = asyncio.get_running_loop()
+        self._paused = self._stuck = self._closing = False
+
+    def begin(self) -> None:
+        """Answer the handshake."""
+        known = dict(self._headers)
+        accept = accept_of(known.get(b"sec-websocket-key", b""))
+        reply = self._gate.refuse(self._headers, self._endpoint)
+        if self._endpoint is None:
+            reply = reply or error_reply(404, "not_found", f"no socket is served at {self._path}")
+        elif known.get(b"sec-websocket-version") != b"13" or accept is None:
+            version = [(b"sec-websocket-version", b"13")]
+            reply = reply or error_reply(
+                426, "input", "a WebSocket handshake of version 13 is needed", version
+            )
+        if reply is not None or accept is None:
+            self._refuse(reply or error_reply(400, "input", "this is no handshake"))
+            return
+        lines = b"upgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: " + accept
+        self._transport.write(b"HTTP/1.1 101 Switching Protocols\r\n" + lines + b"\r\n\r\n")
+        self._gate.sockets.add(self)
+
+    def _refuse(self, reply: Reply) -> None:
+        request_id = self._gate.request_id(self._headers)
+        self._gate.refused("GET", self._path, reply, request_id, self._client)
+        headers = b"".join(name + b": " + value + b"\r\n" for name, value in reply.headers)
+        status = b"HTTP/1.1 %d %s\r\n" % (reply.status, HTTPStatus(reply.status).phrase.encode())
+        length = b"connection: close\r\ncontent-length: %d\r\n\r\n" % len(reply.body)
+        self._transport.write(status + headers + length + reply.body)
+        self._transport.close()
+
+    # What comes.
+
+    def data_received(self, data: bytes) -> None:
+        if self._closing:
+            return
+        try:
+            for kind, payload in self._reader.feed(data):
+                if kind == TEXT:
+                    self._ask(payload)
+                elif kind == PING:
+                    self._write(pong_frame(payload))
+                elif kind == CLOSE:
+                    self._say_goodbye(NORMAL, "")
+                    return
+        except FrameError as error:
+            self._say_goodbye(error.code, error.reason)
+            return
+        self._hold_back()
+
+    def _ask(self, payload: bytes) -> None:
+        endpoint = self._endpoint
+        assert endpoint is not None
+        asking = Asking(endpoint, "WS", (), self._gate.new_id(), _no_reply, self._client, payload)
+        asking.done = lambda reply: self._answer(asking, reply)
+        self._flying[asking] = None
+        # A client that comes back sends again what was not answered, word for word.
+        key = (self._session, self._path, len(payload), hash(payload)) if self._session else None
+        self._gate.begin_known(asking, key)
+
+    def _answer(self, asking: Asking, reply: Reply) -> None:
+        self._flying.pop(asking, None)
+        if self._closing:
+            if not self._flying:
+                self._finish()
+            return
+        for line in reply.body.split(b"\n"):
+            self._write(text_frame(line))
+        if self._paused:
+            self._hold_back()
+
+    def _hold_back(self) -> None:
+        """Read no more while too much is in flight, or while the client does not take its answers."""
+        desk = self._endpoint.desk if self._endpoint is not None else None
+        full = desk is not None and desk.is_full
+        hold = self._stuck or full or len(self._flying) >= _IN_FLIGHT
+        if hold and not self._paused:
+            self._transport.pause_reading()
+        elif self._paused and not hold:
+            self._transport.resume_reading()
+        self._paused = hold
+        if full and not self._transport.is_closing():
+            self._loop.call_later(_LOOK_AGAIN, self._look_again)
+
+    def _look_again(self) -> None:
+        if self._paused and not self._closing and not self._transport.is_closing():
+            self._hold_back()
+
+    def pause_writing(self) -> None:
+        self._stuck = True
+        self._hold_back()
+
+    def resume_writing(self) -> None:
+        self._stuck = False
+        if not self._closing:
+            self._hold_back()
+
+    # What goes.
+
+    def _write(self, data: bytes) -> None:
+        if not self._out:
+            self._loop.call_soon(self._flush)
+        self._out.append(data)
+
+    def _flush(self) -> None:
+        """Write the answers that came in this turn of the loop at once."""
+        out, self._out = self._out, []
+        if not self._transport.is_closing():
+            self._transport.write(b"".join(out))
+
+    def close(self, reason: str) -> None:
+        """End the conversation, for the server stops; what is in flight has been answered."""
+        if not self._closing:
+            self._say_goodbye(GOING_AWAY, reason)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is in flight."""
+        return not self._flying
+
+    def stop_reading(self) -> None:
+        """Take no more messages."""
+        if not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def _say_goodbye(self, code: int, reason: str) -> None:
+        self._write(close_frame(code, reason))
+        self._closing = True
+        for asking in self._flying:
+            self._gate.drop(asking)
+        self._flying.clear()
+        self._loop.call_soon(self._finish)
+
+    def _finish(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closing = True
+        self._gate.sockets.discard(self)
+        for asking in self._flying:
+            self._gate.drop(asking)
+        self._flying.clear()
+
+
+def _no_reply(reply: Reply) -> None:
+    """Stands where the reply's way is not known yet."""
