@@ -181,11 +181,12 @@ async def _measure(server: Server, load: Load, seconds: float) -> Measured:
     measured = Measured()
     clients: list[_Client] = []
     for _ in range(1 if load.socket else load.in_flight):
-        make = _Socket if load.socket else _Connection
-        _, client = await loop.create_connection(
-            lambda make=make: make(server, load, measured), "127.0.0.1", server.port
+        made = await loop.create_connection(
+            lambda: (_Socket if load.socket else _Connection)(server, load, measured),
+            "127.0.0.1",
+            server.port,
         )
-        clients.append(client)
+        clients.append(made[1])
     await asyncio.wait_for(asyncio.gather(*(client.ready for client in clients)), ANSWER_SECONDS)
     used, begun = server.cpu_seconds(), time.perf_counter()
     for client in clients:

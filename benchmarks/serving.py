@@ -3,9 +3,10 @@
     python benchmarks/serving.py [--full] [--servers adaptive-sdk,guerdon] [--only score,client]
 
 Every server serves the scary letter reward: adaptive-sdk's and reward-kit's own, each in an environment of its
-own that pip makes at the first run; ours, with a key, limits and metrics on; and a bare ASGI function under
-uvicorn that reads and writes with pydantic. One raw client drives them in turns. The floor is the same reward
-decoded, called and encoded in one process without HTTP. A figure is the median of several rounds.
+own that pip makes at the first run; ours, with a key, limits and metrics on, served by ``guerdon serve`` and as a
+class that listens by itself, as adaptive-sdk's does; and a bare ASGI function under uvicorn that reads and writes
+with pydantic. One raw client drives them in turns. The floor is the same reward decoded, called and encoded in
+one process without HTTP. A figure is the median of several rounds.
 
 The CPU second is the server's, all its processes together. Where the client and the server share few
 processors, it says more than the second does.
@@ -41,7 +42,10 @@ COMPLETION = "The Baltic Sea is the one that touches it, as maps show us. "
 LENGTHS = (60, 2000)
 BATCH = 256
 PARTS = ("score", "batch", "ws", "client", "workers")
-SERVERS = ("adaptive-sdk", "reward-kit", "guerdon", "bare ASGI")
+SERVERS = ("adaptive-sdk", "reward-kit", "guerdon", "RewardServer", "bare ASGI")
+OURS = ("guerdon", "RewardServer")
+CLASS = "ScaryLetterServer"
+FILE = ROOT / "examples" / "servers" / "scary_letter.py"
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,10 @@ def command(name: str, port: int) -> tuple[list[str], Mapping[str, str] | None]:
         return [str(python_of("reward_kit")), script, str(port), "server"], environment()
     if name == "bare ASGI":
         return [sys.executable, str(HERE / "bare.py"), str(port)], None
-    reward = f"{ROOT / 'examples' / 'servers' / 'scary_letter.py'}::ScaryLetterServer"
-    return ours(reward, port, "--api-key", KEY), None
+    if name == "RewardServer":
+        code = f"import scary_letter; scary_letter.{CLASS}({port}, api_key={KEY!r})"
+        return [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(FILE.parent)!r}); {code}"], None
+    return ours(f"{FILE}::{CLASS}", port, "--api-key", KEY), None
 
 
 def ours(reward: str, port: int, *options: str) -> list[str]:
@@ -81,7 +87,7 @@ def started(names: Sequence[str]) -> Iterator[dict[str, Server]]:
         for name in names:
             port = free_port()
             line, env = command(name, port)
-            key = KEY if name == "guerdon" else None
+            key = KEY if name in OURS else None
             servers[name] = stack.enter_context(Server(line, port, key, env))
         yield servers
 
@@ -151,9 +157,8 @@ def clients(effort: Effort) -> None:
     packages = {"adaptive-sdk": ("adaptive_sdk.external", python_of("adaptive"), environment())}
     packages["guerdon"] = ("guerdon", Path(sys.executable), dict(os.environ))
     port = free_port()
-    reward = f"{ROOT / 'examples' / 'servers' / 'scary_letter.py'}::ScaryLetterServer"
     found: dict[str, list[Measured]] = {name: [] for name in packages}
-    with Server(ours(reward, port), port) as server:
+    with Server(ours(f"{FILE}::{CLASS}", port), port) as server:
         for _ in range(effort.rounds):
             for name, (package, python, env) in packages.items():
                 arguments = [package, f"http://127.0.0.1:{server.port}", str(effort.seconds)]

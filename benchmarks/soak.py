@@ -20,12 +20,12 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from load import Load, Measured, Server, free_port, measure, run
-from serving import KEY, ROOT, load_of, ours
+from serving import CLASS, FILE, KEY, load_of, ours
 
 MAX_DRIFT = 0.05
 CAPACITY_SECONDS = 10.0
 CONNECTIONS = 64
-TICK = 0.01
+TICK = 0.002
 LAST_SECONDS = 30.0
 
 
@@ -121,10 +121,9 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=0.8, help="of the capacity")
     given = parser.parse_args()
     port = free_port()
-    reward = f"{ROOT / 'examples' / 'servers' / 'scary_letter.py'}::ScaryLetterServer"
     load = load_of("score", 60, "guerdon")
     assert load is not None
-    with Server(ours(reward, port, "--api-key", KEY), port, KEY) as server:
+    with Server(ours(f"{FILE}::{CLASS}", port, "--api-key", KEY), port, KEY) as server:
         measure(server, load, 1.0)
         capacity = measure(server, load, CAPACITY_SECONDS).per_second
         rate = given.share * capacity
