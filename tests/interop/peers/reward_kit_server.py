@@ -15,7 +15,7 @@ def judged(completion: str, letter: str) -> EvaluateResult:
     if completion == "raise":
         raise ValueError("asked to raise")
     count = completion.count(letter)
-    metric = MetricResult(score=float(count), is_score_valid=count == 0, reason=f"{count} of {letter}")
+    metric = MetricResult(score=1 / (1 + count), is_score_valid=count == 0, reason=f"{count} of {letter}")
     return EvaluateResult(score=float(count == 0), reason=f"{count} scary letters", metrics={"count": metric})
 
 
