@@ -29,7 +29,7 @@ def test_the_page_is_up_to_date() -> None:
 def test_the_page_fits_a_terminal_and_names_every_command() -> None:
     text = page()
     assert max(map(len, text.splitlines())) <= 80
-    for command in ("", " preview", " score", " rewards", " rewards show", " test"):
+    for command in ("", " preview", " score", " rewards", " rewards show", " test", " journal replay"):
         assert f"## `guerdon{command}`\n" in text
 
 

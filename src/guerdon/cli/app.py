@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, str] = {
     "score": "guerdon.cli.score:score",
     "rewards": "guerdon.cli.rewards:rewards",
     "test": "guerdon.cli.test:test",
+    "journal": "guerdon.cli.journal:journal",
 }
 """Name of each command and where it is."""
 

@@ -85,6 +85,8 @@ class Channel:
             if not data:
                 return messages or None
             messages.extend(self._frames.feed(data))
+            if len(data) < _PIECE:  # that was all; what comes now is told anew
+                return messages
 
     def running(self) -> tuple[int, float]:
         """The first index of the unit that runs, or IDLE, and since when (time.monotonic)."""

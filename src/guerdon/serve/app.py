@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request, Response
@@ -232,66 +232,69 @@ async def _taken(gate: Gate, endpoint: Endpoint, request: Request) -> Response:
         gate.refused("POST", endpoint.path, refusal, request_id, client)
         response = _response(refusal)
     else:
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        asking = Asking(endpoint, "POST", headers, request_id, _settled(future), client, body)
+        asking = _Asking(gate, endpoint, "POST", headers, request_id, client, body)
         if endpoint.streams and wants_lines(headers):
             response = await _streamed(gate, asking)
         else:
             gate.begin(asking)
-            response = _response(await future)
+            response = _response(await asking.future)
     response.headers["x-request-id"] = request_id
     return response
 
 
-def _settled(future: asyncio.Future[Reply]) -> Any:
-    def done(reply: Reply) -> None:
-        if not future.done():
-            future.set_result(reply)
+class _Asking(Asking):
+    """A request whose reply is awaited, or whose outcomes are, as they come."""
 
-    return done
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self.news: asyncio.Queue[tuple[int, Sequence[Outcome]] | Answer] = asyncio.Queue()
+        self.ids: list[Any] = []
+
+    def reply(self, reply: Reply) -> None:
+        if not self.future.done():
+            self.future.set_result(reply)
+
+    def done(self, answer: Answer) -> None:
+        if self.read_only:
+            self.news.put_nowait(answer)
+        else:
+            super().done(answer)
+
+    def on_read(self, context: Any) -> None:
+        self.ids = context
+
+    def on_outcomes(self, start: int, outcomes: Sequence[Outcome]) -> None:
+        self.news.put_nowait((start, outcomes))
 
 
-async def _streamed(gate: Gate, asking: Asking) -> Response:
+async def _streamed(gate: Gate, asking: _Asking) -> Response:
     """Results as JSON lines, each as it comes; the last line says how many there were."""
-    news: asyncio.Queue[tuple[int, list[Outcome]] | Answer] = asyncio.Queue()
-    ids: list[Any] = []
-    desk = asking.endpoint.desk
-    asking.ticket = desk.submit_streamed(
-        tuple(choice for choice in asking.endpoint.choices if FORMATS[choice[0]].name == "v1"),
-        asking.body,
-        ids.extend,
-        lambda start, outcomes: news.put_nowait((start, list(outcomes))),
-        news.put_nowait,
-    )
-    first = await news.get()
+    asking.plain, asking.read_only = False, True
+    asking.choices = tuple(choice for choice in asking.choices if FORMATS[choice[0]].name == "v1")
+    asking.endpoint.desk.submit(asking)
+    first = await asking.news.get()
     if isinstance(first, Answer) and first.status:
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        asking.done = _settled(future)
         gate.answered(asking, first)
-        return _response(await future)
-    lines = _lines(gate, asking, first, news, ids)
-    return StreamingResponse(lines, media_type="application/jsonl")
+        return _response(await asking.future)
+    return StreamingResponse(_lines(gate, asking, first), media_type="application/jsonl")
 
 
 async def _lines(
-    gate: Gate,
-    asking: Asking,
-    first: tuple[int, list[Outcome]] | Answer,
-    news: asyncio.Queue[tuple[int, list[Outcome]] | Answer],
-    ids: list[Any],
+    gate: Gate, asking: _Asking, first: tuple[int, Sequence[Outcome]] | Answer
 ) -> AsyncIterator[bytes]:
     description = asking.endpoint.desk.description
     assert description is not None
     served = Served(description.name, description.version, description.parameters)
-    item: tuple[int, list[Outcome]] | Answer = first
+    item = first
     try:
         while not isinstance(item, Answer):
             start, outcomes = item
             yield b"".join(
-                json_bytes({"index": start + i, **result_of(outcome, ids[start + i], served)}) + b"\n"
+                json_bytes({"index": start + i, **result_of(outcome, asking.ids[start + i], served)}) + b"\n"
                 for i, outcome in enumerate(outcomes)
             )
-            item = await news.get()
+            item = await asking.news.get()
         if item.status:  # it was refused midway: without a last line the caller knows that it was cut off
             gate.answered(asking, item)
             return

@@ -16,6 +16,7 @@ from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.wire import IDLE, BrokenFrameError, frame
 from guerdon.scoring.worker import overran
 from guerdon.serve.calls import EVERY, TOGETHER, Answer, Call
+from guerdon.serve.format import json_bytes
 from guerdon.serve.schema import Description
 
 log = logging.getLogger("guerdon.serve")
@@ -69,31 +70,33 @@ class DeskLimits:
     """Requests that may wait or be in the works."""
 
 
-@dataclass(slots=True, eq=False)
 class Job:
-    """Something to be answered by one peer."""
+    """Something to be answered by one peer; a plain class, whose defaults cost nothing when it is made."""
 
-    done: Callable[[Answer], None]
     choices: tuple[tuple[int, str], ...] = ()
     body: bytes = b""
     rows: tuple[bytes, ...] | None = None
     outcomes: tuple[Outcome, ...] | None = None
     context: bytes = b""
     known: dict[int, Outcome] | None = None
-    careful: bool = False
-    read_only: bool = False
-    alone: bool = False
+    careful = False
+    read_only = False
+    plain = True
+    """Whether it is no more than a body."""
+    alone = False
     """Goes to a peer that has nothing else, because one died with it in hand and none could be blamed."""
-    deaths: int = 0
-    dropped: bool = False
+    deaths = 0
+    dropped = False
     """Nobody waits for the answer any more."""
+
+    def land(self, desk: Desk, answer: Answer) -> None:
+        """Take the answer."""
+        raise NotImplementedError
 
     def fields(self, identity: int) -> tuple[Any, ...]:
         """The Call, without the fields at its end that are as they are by default."""
-        if self.rows is None and self.outcomes is None and not self.careful and not self.read_only:
-            if self.known is None:
-                return (identity, self.choices, self.body)
-            return (identity, self.choices, self.body, self.known)
+        if self.plain:
+            return (identity, self.choices, self.body)
         call = Call(
             identity,
             self.choices,
@@ -106,6 +109,95 @@ class Job:
             self.context,
         )
         return tuple(call)
+
+    def blame(self, verdict: Outcome, item: int) -> None:
+        """Take down that an item failed; of items that ran together, find out which it was."""
+        self.plain = False
+        if item != TOGETHER:
+            self.known = {**(self.known or {}), item: verdict}
+        elif self.careful:
+            self.known = {**(self.known or {}), EVERY: verdict}
+        else:
+            self.careful = True
+
+    def suspect(self, verdict: Outcome) -> None:
+        """A peer died with this in hand, and what it ran is not known."""
+        self.plain = False
+        self.careful = self.alone = True
+        self.deaths += 1
+        if self.deaths >= _BLAMELESS_DEATHS:
+            self.known = {**(self.known or {}), EVERY: verdict}
+
+
+class Ticket(Job):
+    """A request that waits for its answer; whoever asks says what is done with it."""
+
+    deadline = 0.0
+    settled = False
+    parts: Sequence[Job] = ()
+
+    def done(self, answer: Answer) -> None:
+        """Take the response; called once."""
+        raise NotImplementedError
+
+    def on_read(self, context: Any) -> None:
+        """Take what the format keeps of a request, where the results are wanted as they come."""
+
+    def on_outcomes(self, start: int, outcomes: Sequence[Outcome]) -> None:
+        """Take outcomes as they come: the first one's position, and those that follow it."""
+
+    def land(self, desk: Desk, answer: Answer) -> None:
+        if answer.status:
+            desk.settle(self, answer)
+        else:
+            desk.share(self, answer)
+
+
+class _Parts:
+    """A request whose samples are scored in parts, by whoever has time."""
+
+    def __init__(self, ticket: Ticket, answer: Answer) -> None:
+        self.ticket, self.answer = ticket, answer
+        self._found: list[Outcome | None] = [*answer.outcomes, *([None] * len(answer.rows))]
+        self._left = len(answer.rows)
+
+    def take(self, start: int, outcomes: Sequence[Outcome]) -> bool:
+        """Take the outcomes of a part; whether it was the last."""
+        self._found[start : start + len(outcomes)] = outcomes
+        self._left -= len(outcomes)
+        if self.ticket.read_only and not self.ticket.settled:
+            self.ticket.on_outcomes(start, outcomes)
+        return not self._left
+
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """All of them, in order."""
+        return tuple(outcome for outcome in self._found if outcome is not None)
+
+
+class _Part(Job):
+    """Some samples of a request."""
+
+    plain = False
+
+    def __init__(self, parts: _Parts, start: int, rows: tuple[bytes, ...]) -> None:
+        self._parts, self._start, self.rows = parts, start, rows
+
+    def land(self, desk: Desk, answer: Answer) -> None:
+        if self._parts.take(self._start, answer.outcomes):
+            desk.complete(self._parts.ticket, self._parts.answer, self._parts.outcomes())
+
+
+class _Writing(Job):
+    """A request whose samples are all scored and whose response is to be written."""
+
+    plain = False
+
+    def __init__(self, ticket: Ticket, answer: Answer, outcomes: tuple[Outcome, ...]) -> None:
+        self._ticket, self.outcomes = ticket, outcomes
+        self.choices, self.context = (answer.choice,), answer.context
+
+    def land(self, desk: Desk, answer: Answer) -> None:
+        desk.settle(self._ticket, answer)
 
 
 @dataclass(slots=True, eq=False)
@@ -120,46 +212,6 @@ class _Station:
     writing: bool = False
     stopping: bool = False
     silent_since: float | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Ticket:
-    """A request that waits for its answer."""
-
-    done: Callable[[Answer], None]
-    deadline: float
-    job: Job | None = None
-    parts: list[Job] = field(default_factory=list)
-    answered: bool = False
-    on_read: Callable[[Any], None] | None = None
-    """Told what the format keeps of a request that was read."""
-    on_outcomes: Callable[[int, Sequence[Outcome]], None] | None = None
-    """Told of outcomes as they come: the first one's position, and those that follow it."""
-
-
-class _Parts:
-    """A request whose samples are scored in parts, by whoever has time."""
-
-    def __init__(self, ticket: Ticket, answer: Answer) -> None:
-        self.ticket, self.answer = ticket, answer
-        self._found: list[Outcome | None] = [*answer.outcomes, *([None] * len(answer.rows))]
-        self._left = len(answer.rows)
-
-    def tell(self, start: int, outcomes: Sequence[Outcome]) -> None:
-        """Hand outcomes on to a caller that wants them as they come."""
-        if self.ticket.on_outcomes is not None and not self.ticket.answered:
-            self.ticket.on_outcomes(start, outcomes)
-
-    def land(self, start: int, outcomes: Sequence[Outcome]) -> bool:
-        """Take the outcomes of a part; whether it was the last."""
-        self._found[start : start + len(outcomes)] = outcomes
-        self._left -= len(outcomes)
-        self.tell(start, outcomes)
-        return not self._left
-
-    def outcomes(self) -> list[Outcome]:
-        """All of them, in order."""
-        return [outcome for outcome in self._found if outcome is not None]
 
 
 class Desk:
@@ -186,7 +238,6 @@ class Desk:
         self._ticker: asyncio.TimerHandle | None = None
         self._closed = False
         self._room = 1
-        self._due = 0.0
 
     # Starting and stopping.
 
@@ -249,73 +300,47 @@ class Desk:
         """Seconds after which there should be room again."""
         return max(1.0, self._cost * len(self._tickets) / max(1, len(self._stations)))
 
-    def submit(
-        self, choices: tuple[tuple[int, str], ...], body: bytes, done: Callable[[Answer], None]
-    ) -> Ticket:
-        """Have a request answered; ``done`` is called once."""
-        ticket = Ticket(done, self._loop.time() + self.limits.request_timeout)
-        ticket.job = Job(lambda answer: self._answered(ticket, answer), choices, body)
+    def submit(self, ticket: Ticket) -> None:
+        """Have a request answered."""
+        ticket.deadline = self._loop.time() + self.limits.request_timeout
         self._tickets[ticket] = None
-        self._enqueue(ticket.job)
-        return ticket
-
-    def submit_streamed(
-        self,
-        choices: tuple[tuple[int, str], ...],
-        body: bytes,
-        on_read: Callable[[Any], None],
-        on_outcomes: Callable[[int, Sequence[Outcome]], None],
-        done: Callable[[Answer], None],
-    ) -> Ticket:
-        """As ``submit``, with each outcome told as it comes; ``done`` gets a refusal, or all outcomes."""
-        deadline = self._loop.time() + self.limits.request_timeout
-        ticket = Ticket(done, deadline, on_read=on_read, on_outcomes=on_outcomes)
-        ticket.job = Job(lambda answer: self._answered(ticket, answer), choices, body, read_only=True)
-        self._tickets[ticket] = None
-        self._enqueue(ticket.job)
-        return ticket
+        self._queue.append(ticket)
+        if not self._pumping:
+            self._pumping = True
+            self._loop.call_soon(self._pump)
 
     def drop(self, ticket: Ticket) -> None:
         """Nobody waits for this answer any more; what has not begun is not begun."""
         self._tickets.pop(ticket, None)
-        ticket.answered = True
-        for job in (ticket.job, *ticket.parts):
-            if job is not None:
-                job.dropped = True
+        ticket.settled = True
+        for job in (ticket, *ticket.parts):
+            job.dropped = True
 
     def refuse_all(self, status: int, kind: str, message: str) -> None:
         """Answer everything that waits or is in the works with a refusal."""
         for ticket in list(self._tickets):
-            self._finish(ticket, _refused(status, kind, message))
+            self.settle(ticket, _refused(status, kind, message))
             self.drop(ticket)
 
     # From a request to its answer, by way of its parts where it has many samples that take long.
 
-    def _answered(self, ticket: Ticket, answer: Answer) -> None:
-        if answer.status:
-            self._finish(ticket, answer)
-            return
-        if ticket.on_read is not None:
+    def share(self, ticket: Ticket, answer: Answer) -> None:
+        """Have the samples that are left of a request scored by whoever has time."""
+        if ticket.read_only:
             ticket.on_read(pickle.loads(answer.context))
         parts = _Parts(ticket, answer)
-        if answer.outcomes:
-            parts.tell(0, answer.outcomes)
+        if answer.outcomes and ticket.read_only:
+            ticket.on_outcomes(0, answer.outcomes)
         if not answer.rows:
-            self._complete(ticket, answer, parts.outcomes())
-        size = self._part_size(len(answer.rows))
-        for start in range(0, len(answer.rows), size):
-            job = Job(
-                self._lander(parts, len(answer.outcomes) + start), rows=answer.rows[start : start + size]
-            )
-            ticket.parts.append(job)
-            self._enqueue(job)
-
-    def _lander(self, parts: _Parts, start: int) -> Callable[[Answer], None]:
-        def landed(part: Answer) -> None:
-            if parts.land(start, part.outcomes):
-                self._complete(parts.ticket, parts.answer, parts.outcomes())
-
-        return landed
+            self.complete(ticket, answer, answer.outcomes)
+            return
+        size, done = self._part_size(len(answer.rows)), len(answer.outcomes)
+        ticket.parts = [
+            _Part(parts, done + start, answer.rows[start : start + size])
+            for start in range(0, len(answer.rows), size)
+        ]
+        for part in ticket.parts:
+            self._enqueue(part)
 
     def _part_size(self, count: int) -> int:
         """Rows that make up some 20 ms of work, and no more than leaves something for every peer."""
@@ -325,25 +350,21 @@ class Desk:
         cost = self._sample_cost or _AHEAD_SECONDS
         return max(1, min(share, int(_AHEAD_SECONDS / cost), 256))
 
-    def _complete(self, ticket: Ticket, answer: Answer, outcomes: list[Outcome]) -> None:
-        """All parts are scored: have the response written, or hand the outcomes on."""
-        if ticket.answered:
+    def complete(self, ticket: Ticket, answer: Answer, outcomes: tuple[Outcome, ...]) -> None:
+        """All samples are scored: have the response written, or hand the outcomes on."""
+        if ticket.settled:
             return
-        if ticket.on_outcomes is not None:
-            self._finish(ticket, answer._replace(outcomes=tuple(outcomes), rows=()))
-            return
-        ticket.job = Job(
-            lambda last: self._finish(ticket, last),
-            choices=(answer.choice,),
-            outcomes=tuple(outcomes),
-            context=answer.context,
-        )
-        self._enqueue(ticket.job)
+        if ticket.read_only:
+            self.settle(ticket, answer._replace(outcomes=outcomes, rows=()))
+        else:
+            ticket.parts = [_Writing(ticket, answer, outcomes)]
+            self._enqueue(ticket.parts[0])
 
-    def _finish(self, ticket: Ticket, answer: Answer) -> None:
+    def settle(self, ticket: Ticket, answer: Answer) -> None:
+        """Give a request its answer."""
         self._tickets.pop(ticket, None)
-        if not ticket.answered:
-            ticket.answered = True
+        if not ticket.settled:
+            ticket.settled = True
             ticket.done(answer)
 
     # Handing out.
@@ -360,20 +381,25 @@ class Desk:
     def _pump(self) -> None:
         """Give what waits to the peers that have room, the idlest first."""
         self._pumping = False
-        queue = self._queue
-        room = self._room
+        queue, room, identity = self._queue, self._room, self._next
         while queue:
-            if queue[0].dropped:
+            job = queue[0]
+            if job.dropped:
                 queue.popleft()
                 continue
-            station = self._idlest(queue[0].alone)
-            if station is None or len(station.jobs) >= room:
+            station = self._idlest(job.alone)
+            if station is None or (left := room - len(station.jobs)) <= 0:
                 break
-            job = queue.popleft()
-            identity = self._next = self._next + 1
-            station.jobs[identity] = job
-            station.alone = job.alone
-            station.outbox.append(job.fields(identity))
+            # One after the other to the same peer where there is but one.
+            for _ in range(left if len(self._stations) == 1 and not job.alone else 1):
+                identity += 1
+                station.jobs[identity] = job
+                station.alone = job.alone
+                station.outbox.append(job.fields(identity))
+                queue.popleft()
+                if not queue or (job := queue[0]).dropped or job.alone:
+                    break
+        self._next = identity
         for station in self._stations:
             if station.outbox:
                 calls, station.outbox = station.outbox, []
@@ -434,13 +460,10 @@ class Desk:
         if kind == "answers":
             jobs = station.jobs
             for fields in message[1]:
-                answer = Answer(*fields)
-                job = jobs.pop(answer.id, None)
-                if job is None:
-                    continue
-                self._learn(answer)
-                if not job.dropped:
-                    job.done(answer)
+                job = jobs.pop(fields[0], None)
+                if job is not None and not job.dropped:
+                    job.land(self, Answer(*fields))
+            self._learn(message[1])
             if station.alone and not jobs:
                 station.alone = False
             if self._queue and not self._pumping:
@@ -460,17 +483,17 @@ class Desk:
         elif kind == "unclean":
             log.error("%s: cleanup failed: %s", self.name, message[2])
 
-    def _learn(self, answer: Answer) -> None:
-        seconds = answer.seconds
-        self._cost = seconds if not self._cost else 0.95 * self._cost + 0.05 * seconds
-        count = len(answer.scores) or len(answer.outcomes)
+    def _learn(self, answers: Sequence[tuple[Any, ...]]) -> None:
+        """What a call and a sample cost, as the answers that came together tell."""
+        seconds, count = 0.0, 0
+        for answer in answers:
+            seconds += answer[1]
+            count += len(answer[4]) or (len(answer[7]) if len(answer) > 7 else 0)
+        each = seconds / len(answers)
+        self._cost = each if not self._cost else 0.9 * self._cost + 0.1 * each
         if count:
-            each = seconds / count
-            self._sample_cost = each if not self._sample_cost else 0.9 * self._sample_cost + 0.1 * each
-        self._due += 1
-        if self._due >= 16:  # often enough to follow, and not for every call
-            self._due = 0
-            self._set_room()
+            sample = seconds / count
+            self._sample_cost = sample if not self._sample_cost else 0.9 * self._sample_cost + 0.1 * sample
 
     # Watching.
 
@@ -496,7 +519,7 @@ class Desk:
                 return
             seconds = self.limits.request_timeout
             message = f"{self.name} did not answer within {seconds:g} s, waiting included"
-            self._finish(ticket, _refused(504, DeadlineError.kind, message))
+            self.settle(ticket, _refused(504, DeadlineError.kind, message))
             self.drop(ticket)
 
     def _look_at(self, station: _Station, now: float) -> None:
@@ -582,9 +605,9 @@ class Desk:
         culprit = station.jobs.get(index)
         for job in reversed(list(station.jobs.values())):
             if job is culprit:
-                _blame(job, verdict, item if item is not None else TOGETHER)
+                job.blame(verdict, item if item is not None else TOGETHER)
             elif culprit is None:
-                _suspect(job, verdict)
+                job.suspect(verdict)
             self._enqueue(job, first=True)
         if not self._closed and self._load_failures < _LOAD_TRIES:
             self._add()
@@ -613,25 +636,6 @@ class Desk:
             station.peer.close()
 
 
-def _blame(job: Job, verdict: Outcome, item: int) -> None:
-    """Take down that an item failed; of items that ran together, find out which it was."""
-    if item != TOGETHER:
-        job.known = {**(job.known or {}), item: verdict}
-    elif job.careful:
-        job.known = {**(job.known or {}), EVERY: verdict}
-    job.careful = job.careful or item == TOGETHER
-
-
-def _suspect(job: Job, verdict: Outcome) -> None:
-    """A peer died with this in hand, and what it ran is not known."""
-    job.careful = job.alone = True
-    job.deaths += 1
-    if job.deaths >= _BLAMELESS_DEATHS:
-        job.known = {**(job.known or {}), EVERY: verdict}
-
-
 def _refused(status: int, kind: str, message: str) -> Answer:
-    from guerdon.serve.format import json_bytes
-
     body = json_bytes({"detail": message, "error": {"kind": kind, "message": message}})
     return Answer(0, 0.0, status, body, failures={kind: 1})

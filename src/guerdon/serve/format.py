@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails, from_json, to_json
+from pydantic_core import ErrorDetails, PydanticSerializationError, from_json, to_json
 
 from guerdon.errors import (
     BindingError,
@@ -28,6 +28,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 Detail = str | list[dict[str, Any]]
 _SHOWN_INPUT = 200
 _SHOWN_PROBLEMS = 100
+_DEPTH = 100
 
 
 class RefusedError(Exception):
@@ -192,6 +193,8 @@ def problems_of(error: ValidationError, *where: str | int) -> list[dict[str, Any
 
 def _detail(item: ErrorDetails, where: Sequence[str | int]) -> dict[str, Any]:
     shown = item["input"]
+    if isinstance(shown, bytes):  # the body itself, where it is no JSON
+        shown = shown[: _SHOWN_INPUT * 4].decode(errors="replace")
     if not isinstance(shown, int | float | bool | None) and len(text := repr(shown)) > _SHOWN_INPUT:
         shown = text[:_SHOWN_INPUT] + "…"
     message = item["msg"].removeprefix("Value error, ")
@@ -203,8 +206,28 @@ def _problem(kind: str, where: Sequence[str | int], message: str) -> dict[str, A
 
 
 def json_bytes(value: Any) -> bytes:
-    """A value as JSON; what JSON has no form for becomes text. Outcomes hold neither NaN nor infinities."""
-    return to_json(value, fallback=str, inf_nan_mode="strings")
+    """A value as JSON; what JSON has no form for becomes text. Outcomes hold neither NaN nor infinities.
+
+    >>> json_bytes({"reason": "half a pair: \\ud83d", "limit": float("inf")})
+    b'{"reason":"half a pair: ?","limit":"Infinity"}'
+    """
+    try:
+        return to_json(value, fallback=str, inf_nan_mode="strings")
+    except PydanticSerializationError:  # text that is no UTF-8, as a reward's words about a model's may be
+        return to_json(_plain(value), fallback=str, inf_nan_mode="strings")
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """A value with what cannot be written replaced: lone surrogates, bytes, nesting without an end."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).decode("utf-8", "replace")
+    if depth < _DEPTH and isinstance(value, Mapping):
+        return {_plain(str(name)): _plain(item, depth + 1) for name, item in value.items()}
+    if depth < _DEPTH and isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item, depth + 1) for item in value]
+    return value if isinstance(value, int | float | None) else _plain(str(value))
 
 
 STATUS_OF_KIND = {

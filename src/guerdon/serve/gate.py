@@ -7,8 +7,8 @@ sockets.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import from_json
@@ -46,22 +46,35 @@ class Endpoint:
         return any(FORMATS[index].name == "v1" and op == "batch_score" for index, op in self.choices)
 
 
-@dataclass(slots=True, eq=False)
-class Asking:
-    """One request on its way."""
+class Asking(Ticket):
+    """One request on its way through the gate."""
 
-    endpoint: Endpoint
-    method: str
-    headers: Headers
-    request_id: str
-    done: Callable[[Reply], None]
-    client: str = ""
-    body: bytes = b""
-    started: float = field(default_factory=time.perf_counter)
     key: Any = None
     """Under which the answer is kept, where the caller gave one."""
-    strict: bool = False
-    ticket: Ticket | None = None
+    strict = False
+    """Whether a batch is to be answered whole or not at all."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        endpoint: Endpoint,
+        method: str,
+        headers: Headers,
+        request_id: str,
+        client: str,
+        body: bytes,
+    ) -> None:
+        self._gate, self.endpoint, self.method, self.headers = gate, endpoint, method, headers
+        self.request_id, self.client, self.body = request_id, client, body
+        self.choices = endpoint.choices
+        self.started = time.perf_counter()
+
+    def reply(self, reply: Reply) -> None:
+        """Send the reply to whoever asked; called once."""
+        raise NotImplementedError
+
+    def done(self, answer: Answer) -> None:
+        self._gate.answered(self, answer)
 
 
 class Gate:
@@ -134,7 +147,7 @@ class Gate:
         )
 
     def begin(self, asking: Asking) -> None:
-        """Have a request answered that was let in; ``asking.done`` is called once, now or later."""
+        """Have a request answered that was let in; its ``reply`` is called once, now or later."""
         key = None
         for name, value in asking.headers:
             if name == b"idempotency-key":
@@ -144,31 +157,25 @@ class Gate:
         if key is not None:
             self._from_memory(asking, (asking.endpoint.path, key))
         else:
-            self._submit(asking)
+            asking.endpoint.desk.submit(asking)
 
     def begin_known(self, asking: Asking, key: Any) -> None:
         """As ``begin`` with a key that does not stand in the headers: a socket's session and number."""
         if key is None:
-            self._submit(asking)
+            asking.endpoint.desk.submit(asking)
         else:
             self._from_memory(asking, key)
 
     def drop(self, asking: Asking) -> None:
         """The caller is gone; where it may ask again by the same key, the answer is kept for it."""
-        if asking.ticket is not None and asking.key is None:
-            asking.endpoint.desk.drop(asking.ticket)
-
-    def _submit(self, asking: Asking) -> None:
-        endpoint = asking.endpoint
-        asking.ticket = endpoint.desk.submit(
-            endpoint.choices, asking.body, lambda answer: self.answered(asking, answer)
-        )
+        if asking.key is None:
+            asking.endpoint.desk.drop(asking)
 
     def _from_memory(self, asking: Asking, key: Any) -> None:
         found = self.memory.begin(key, asking.body)
         if found is Begun.FRESH:
             asking.key = key
-            self._submit(asking)
+            asking.endpoint.desk.submit(asking)
         elif found is Begun.CONFLICT:
             text = "this Idempotency-Key came before with another body; use a key once"
             self._reply(asking, error_reply(422, "input", text), "memory")
@@ -217,7 +224,7 @@ class Gate:
     ) -> None:
         seconds = time.perf_counter() - asking.started
         self.taken_down(asking, reply, seconds, format, op, answer)
-        asking.done(reply)
+        asking.reply(reply)
 
     def taken_down(
         self,

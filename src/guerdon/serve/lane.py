@@ -31,12 +31,12 @@ class Exchange:
         "_asking",
         "_bytes",
         "_chunks",
-        "_lane",
         "body",
         "disconnected",
         "endpoint",
         "headers",
         "keep_alive",
+        "lane",
         "message_event",
         "more_body",
         "request_id",
@@ -47,7 +47,7 @@ class Exchange:
     def __init__(
         self, lane: Lane, endpoint: Endpoint, headers: list[tuple[bytes, bytes]], keep_alive: bool
     ) -> None:
-        self._lane, self.endpoint, self.headers, self.keep_alive = lane, endpoint, headers, keep_alive
+        self.lane, self.endpoint, self.headers, self.keep_alive = lane, endpoint, headers, keep_alive
         self.response_complete = self.disconnected = self.started = False
         self.more_body = True
         self.body = b""
@@ -60,9 +60,9 @@ class Exchange:
     def add(self, data: bytes) -> None:
         """Take a piece of the body; one that is too large is refused as soon as it is known."""
         self._bytes += len(data)
-        if self._bytes > self._lane.gate.max_body:
+        if self._bytes > self.lane.gate.max_body:
             if not self.response_complete:
-                self.refuse(self._lane.gate.too_large())
+                self.refuse(self.lane.gate.too_large())
             return
         self._chunks.append(data)
 
@@ -81,18 +81,16 @@ class Exchange:
     def _ask(self) -> None:
         if self.response_complete:
             return
-        lane = self._lane
+        lane = self.lane
         chunks = self._chunks
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        self._asking = Asking(
-            self.endpoint, "POST", self.headers, self.request_id, self.reply, lane.client_name, body
-        )
+        self._asking = _Asking(self, body)
         lane.gate.begin(self._asking)
 
     def refuse(self, reply: Reply) -> None:
         """Answer before the body has come; what is still to come of it is not waited for."""
-        gate = self._lane.gate
-        gate.refused("POST", self.endpoint.path, reply, self.request_id, self._lane.client_name)
+        gate = self.lane.gate
+        gate.refused("POST", self.endpoint.path, reply, self.request_id, self.lane.client_name)
         if self.more_body:
             self.keep_alive = False
         self.reply(reply)
@@ -103,13 +101,31 @@ class Exchange:
             return
         self.response_complete = True
         if not self.disconnected:
-            self._lane.write(self, reply)
+            self.lane.write(self, reply)
 
     def drop(self) -> None:
         """The connection is gone."""
         self.disconnected = True
         if self._asking is not None and not self.response_complete:
-            self._lane.gate.drop(self._asking)
+            self.lane.gate.drop(self._asking)
+
+
+class _Asking(Asking):
+    def __init__(self, exchange: Exchange, body: bytes) -> None:
+        lane = exchange.lane
+        super().__init__(
+            lane.gate,
+            exchange.endpoint,
+            "POST",
+            exchange.headers,
+            exchange.request_id,
+            lane.client_name,
+            body,
+        )
+        self._exchange = exchange
+
+    def reply(self, reply: Reply) -> None:
+        self._exchange.reply(reply)
 
 
 class _NoEvent:

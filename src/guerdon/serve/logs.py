@@ -5,6 +5,7 @@ Lines are written by a thread of their own, so that a terminal that stalls does 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import logging
@@ -203,7 +204,7 @@ def text_line(at: float, level: str, fields: Mapping[str, Any]) -> str:
     >>> text_line(0.0, "info", {"message": "listening", "port": 8000})[13:]
     'INFO     listening port=8000'
     """
-    clock = time.strftime("%H:%M:%S", time.localtime(at)) + f".{int(at % 1 * 1000):03}"
+    clock = f"{_clock(int(at))}.{int(at % 1 * 1000):03}"
     parts = [f"{clock} {level.upper():<8}"]
     rest = dict(fields)
     if "method" in rest and "status" in rest:
@@ -217,6 +218,11 @@ def text_line(at: float, level: str, fields: Mapping[str, Any]) -> str:
     if trace:
         lines += [f"    {_printable(line)}" for line in str(trace).splitlines()]
     return "\n".join(lines)
+
+
+@functools.lru_cache(maxsize=4)
+def _clock(second: int) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(second))
 
 
 def _quoted(value: Any) -> str:

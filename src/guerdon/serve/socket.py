@@ -19,7 +19,7 @@ from guerdon.serve.frames import (
     pong_frame,
     text_frame,
 )
-from guerdon.serve.gate import Asking, Gate, Headers, error_reply
+from guerdon.serve.gate import Asking, Endpoint, Gate, Headers, error_reply
 from guerdon.serve.idempotency import Reply
 
 _IN_FLIGHT = 512
@@ -35,7 +35,7 @@ class Socket(asyncio.Protocol):
     def __init__(
         self, gate: Gate, transport: asyncio.Transport, url: bytes, headers: Headers, client: str
     ) -> None:
-        self._gate, self._transport, self._headers, self._client = gate, transport, headers, client
+        self._gate, self._transport, self._headers, self.client = gate, transport, headers, client
         path, _, query = url.decode("latin-1").partition("?")
         self._path = path
         self._endpoint = gate.socket_endpoints.get(path)
@@ -67,7 +67,7 @@ class Socket(asyncio.Protocol):
 
     def _refuse(self, reply: Reply) -> None:
         request_id = self._gate.request_id(self._headers)
-        self._gate.refused("GET", self._path, reply, request_id, self._client)
+        self._gate.refused("GET", self._path, reply, request_id, self.client)
         headers = b"".join(name + b": " + value + b"\r\n" for name, value in reply.headers)
         status = b"HTTP/1.1 %d %s\r\n" % (reply.status, HTTPStatus(reply.status).phrase.encode())
         length = b"connection: close\r\ncontent-length: %d\r\n\r\n" % len(reply.body)
@@ -96,14 +96,14 @@ class Socket(asyncio.Protocol):
     def _ask(self, payload: bytes) -> None:
         endpoint = self._endpoint
         assert endpoint is not None
-        asking = Asking(endpoint, "WS", (), self._gate.new_id(), _no_reply, self._client, payload)
-        asking.done = lambda reply: self._answer(asking, reply)
+        asking = _Asking(self, self._gate, endpoint, payload)
         self._flying[asking] = None
         # A client that comes back sends again what was not answered, word for word.
         key = (self._session, self._path, len(payload), hash(payload)) if self._session else None
         self._gate.begin_known(asking, key)
 
-    def _answer(self, asking: Asking, reply: Reply) -> None:
+    def answer(self, asking: Asking, reply: Reply) -> None:
+        """Write the frames of a reply."""
         self._flying.pop(asking, None)
         if self._closing:
             if not self._flying:
@@ -189,5 +189,10 @@ class Socket(asyncio.Protocol):
         self._flying.clear()
 
 
-def _no_reply(reply: Reply) -> None:
-    """Stands where the reply's way is not known yet."""
+class _Asking(Asking):
+    def __init__(self, socket: Socket, gate: Gate, endpoint: Endpoint, payload: bytes) -> None:
+        super().__init__(gate, endpoint, "WS", (), gate.new_id(), socket.client, payload)
+        self._socket = socket
+
+    def reply(self, reply: Reply) -> None:
+        self._socket.answer(self, reply)

@@ -236,7 +236,7 @@ def reward_components(reward: float, metrics: Mapping[str, Metric]) -> dict[str,
         for name, metric in metrics.items()
         if metric[3] is not None and name.rpartition("/")[0] not in metrics
     }
-    sums = parts and math.isclose(math.fsum(parts.values()), reward, rel_tol=1e-9, abs_tol=1e-9)
+    sums = parts and math.isclose(sum(parts.values()), reward, rel_tol=1e-9, abs_tol=1e-9)
     return parts if sums else None
 
 

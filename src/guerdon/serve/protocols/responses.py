@@ -83,11 +83,8 @@ def _reasoning(item: Mapping[str, Any]) -> str:
     """The reasoning itself where it is given, else its summary."""
     for name in ("content", "summary"):
         parts = item.get(name)
-        found = (
-            [part.get("text") for part in parts if isinstance(part, Mapping)]
-            if isinstance(parts, list)
-            else []
-        )
+        listed = parts if isinstance(parts, list) else []
+        found = [part.get("text") for part in listed if isinstance(part, Mapping)]
         if texts := [text for text in found if isinstance(text, str)]:
             return "\n".join(texts)
     return ""
