@@ -1,9 +1,10 @@
-"""The example servers' rewards, scored in place, and how the SQL one withstands hostile queries."""
+"""The example servers run, their rewards score, and the SQL one withstands hostile queries."""
 
 from __future__ import annotations
 
 import importlib.util
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,6 +16,7 @@ import pytest
 
 import guerdon
 from guerdon import RewardFunction
+from served import Process, ask, free_port, running
 
 SERVERS = Path(__file__).resolve().parent.parent / "examples" / "servers"
 
@@ -140,3 +142,58 @@ def test_no_file_is_left_beside_a_database(sql: ModuleType, folder: Path) -> Non
     before = sorted(folder.iterdir())
     sql.run(folder / "geography.sqlite", "select * from sea order by name")
     assert sorted(folder.iterdir()) == before
+
+
+def started(folder: Path, name: str, *arguments: str) -> Process:
+    port = free_port()
+    command = [sys.executable, str(SERVERS / f"{name}.py"), *arguments, "--port", str(port)]
+    return Process(command, port, folder / "log.txt")
+
+
+@pytest.mark.parametrize(
+    ("name", "response", "metadata", "reward"),
+    [
+        ("scary_letter", "Baltic", {"scary_letter": "d"}, 1.0),
+        ("length", "x" * 50, None, 0.5),
+        (
+            "sql",
+            "SELECT name FROM sea LIMIT 1",
+            {"ground_truth_results": TWO[:1], "db_path": "geography.sqlite"},
+            1.0,
+        ),
+    ],
+)
+def test_servers_run(tmp_path: Path, name: str, response: str, metadata: Any, reward: float) -> None:
+    with running(started(tmp_path, name)) as process:
+        body = {"turns": [{"role": "assistant", "content": response}], "metadata": metadata}
+        status, answer = ask(process.port, "POST", "/score", body)
+        assert (status, answer["reward"]) == (200, reward), answer
+        assert set(ask(process.port, "GET", "/info")[1]) == {"name", "version", "description"}
+    assert process.popen.returncode == 0, process.said()
+
+
+def test_the_sql_server_serves_a_folder(sql: ModuleType, folder: Path) -> None:
+    with running(started(folder.parent, "sql", "--folder", str(folder))) as process:
+        for name, reward in (("inside.sqlite", 1.0), ("link.sqlite", -1.0)):
+            metadata = {"ground_truth_results": TWO[:1], "db_path": name}
+            turns = [{"role": "assistant", "content": "SELECT name FROM sea LIMIT 1"}]
+            status, answer = ask(process.port, "POST", "/score", {"turns": turns, "metadata": metadata})
+            assert (status, answer["reward"]) == (200, reward), answer
+
+
+def test_the_client_runs(tmp_path: Path) -> None:
+    with running(started(tmp_path, "scary_letter")) as process:
+        done = subprocess.run(
+            [sys.executable, str(SERVERS.parent / "client.py"), process.url],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "Scary letter 1.0: Rewards completions without a given letter.",
+        "1.0 There were no scary letters!",
+        "0.0 There were 2 scary letters!",
+        "1.0 There were no scary letters!",
+        "0.0 There were 1 scary letters!",
+    ]

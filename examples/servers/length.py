@@ -6,6 +6,7 @@ guerdon serve examples/servers/length.py::LengthServer --port 50056
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 from guerdon import EmptyMetadata, Response, RewardServer, ServerInfo, ValidatedRequest
@@ -30,4 +31,6 @@ class LengthServer(RewardServer[EmptyMetadata]):
 
 
 if __name__ == "__main__":
-    LengthServer()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=50056)
+    LengthServer(parser.parse_args().port)

@@ -6,6 +6,7 @@ guerdon serve examples/servers/scary_letter.py::ScaryLetterServer --port 50056
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -37,4 +38,6 @@ class ScaryLetterServer(RewardServer[ScaryLetter]):
 
 
 if __name__ == "__main__":
-    ScaryLetterServer()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=50056)
+    ScaryLetterServer(parser.parse_args().port)

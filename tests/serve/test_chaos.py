@@ -12,8 +12,9 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,7 +87,7 @@ class Proxy:
         for writer in list(self._open):
             writer.transport.abort()
 
-    def _on_loop(self, work):
+    def _on_loop(self, work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
 
     async def _listen(self) -> int:
@@ -132,9 +133,6 @@ def server(tmp_path: Path, notes: Notes) -> Iterator[Process]:
     made = guerdon_serve("chaos.py::numbered", "--workers", "2", log=tmp_path / "log.txt", folder=tmp_path)
     with running(made) as process:
         yield process
-
-
-Ask = Callable[[AsyncRewardClient], "asyncio.Future[list[object]]"]
 
 
 async def by_batch(client: AsyncRewardClient) -> list[float | RewardError]:
@@ -256,8 +254,14 @@ def test_a_network_that_breaks(server: Process, notes: Notes, way: str) -> None:
 
         assert failures(scored_through(proxy.port, way, cut)) == 0
         assert proxy.cuts >= 5
-    # A request that is sent again is answered from memory.
-    assert Counter(number for _, number in notes.read()) == dict.fromkeys(range(SAMPLES), 1)
+    times = Counter(number for _, number in notes.read())
+    assert len(times) == SAMPLES
+    if way == "stream":
+        # A stream that was cut off is begun again with what had not come yet, scored or not.
+        assert sum(times.values()) - SAMPLES <= 5 * 4 * 256
+    else:
+        # A request that is sent again is answered from memory.
+        assert max(times.values()) == 1
 
 
 def test_a_server_that_stays_away(server: Process, notes: Notes) -> None:
