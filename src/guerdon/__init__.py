@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from guerdon.reward.decorator import reward_function
     from guerdon.reward.function import RewardFunction
     from guerdon.reward.registry import get_reward_function, register_reward_function
+    from guerdon.reward.scorer import Scorer
     from guerdon.scoring.results import Scores
     from guerdon.scoring.run import ascore, astream, score, stream
     from guerdon.serve.bodies import (
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         ValidatedBatchedRequest,
         ValidatedRequest,
     )
+    from guerdon.serve.client import AsyncRewardClient, RewardClient
     from guerdon.serve.server import RewardServer
     from guerdon.types import (
         EvaluateResult,
@@ -67,6 +69,7 @@ _HOMES = {
     "guerdon.reward.registry": ("get_reward_function", "register_reward_function"),
     "guerdon.scoring.results": ("Scores",),
     "guerdon.scoring.run": ("ascore", "astream", "score", "stream"),
+    "guerdon.serve.client": ("AsyncRewardClient", "RewardClient"),
     "guerdon.serve.bodies": (
         *("BatchedRequest", "BatchedResponse", "EmptyMetadata", "Request"),
         *("Response", "ServerInfo", "Turn", "ValidatedBatchedRequest", "ValidatedRequest"),
@@ -80,6 +83,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "AsyncRewardClient",
     "BatchedRequest",
     "BatchedResponse",
     "EmptyMetadata",
@@ -89,6 +93,7 @@ __all__ = [
     "MetricRewardOutput",
     "Request",
     "Response",
+    "RewardClient",
     "RewardError",
     "RewardFunction",
     "RewardOutput",
@@ -141,4 +146,11 @@ def _isolated(
     return evaluate_isolated(reward, sample, explicit, timeout)
 
 
+def _remote(asked: seams.RemoteAsked) -> Scorer:
+    from guerdon.serve.remote import RemoteScorer
+
+    return RemoteScorer.of(asked)
+
+
 seams.isolation = _isolated
+seams.remote = _remote

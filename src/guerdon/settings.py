@@ -109,6 +109,8 @@ SETTINGS: Mapping[str, Setting] = {
         Setting("concurrency", parse_positive, 64, "Calls of an async reward in flight at once."),
         Setting("max_memory", parse_bytes, 4 * 2**30, "Memory that one worker may grow by, such as 2GB."),
         Setting("load_timeout", parse_seconds, 120.0, "Seconds that a worker may take to load a reward."),
+        Setting("base_url", str.strip, None, "Address of the reward server, such as http://host:8000."),
+        Setting("api_key", str.strip, None, "Key that reward servers are called with."),
         Setting("debug", parse_bool, False, "Show tracebacks of errors."),
     )
 }

@@ -1,19 +1,21 @@
 """The snippets of the introduction to reward-kit, run with nothing but the package's name changed.
 
 Its first block is the library's own definition of two classes; where later blocks rely on its names, ours
-stand in. What is left out: ``deploy`` and the hosted and remote modes, which this version does not have.
+stand in. What is left out: ``deploy``, which this version does not have.
+The remote and hosted modes call a server that the tests start.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from reference_text import fenced, loaded, translated
 
 import guerdon
-from guerdon.errors import BindingError
+from misbehaving import Misbehaving
 
 NAMES = "from typing import Any, Dict, List, Optional\nfrom guerdon import MetricRewardOutput, RewardOutput\n"
 QUESTION = {"role": "user", "content": "Explain RLHF safely."}
@@ -159,8 +161,20 @@ def test_the_decorated_reward_is_called_by_position(
     assert verbose.score == pytest.approx(0.86)
 
 
-@pytest.mark.parametrize("words", ['mode="fireworks_hosted" # Special', 'mode="remote")\nreward_output'])
-def test_remote_modes_say_that_they_are_not_here(blocks: list[str], words: str) -> None:
-    names = {"RewardFunction": guerdon.RewardFunction}
-    with pytest.raises(BindingError, match="not in this version of guerdon"):
-        exec(block_with(blocks, words), names)
+def test_remote_and_hosted_rewards(
+    blocks: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hosted, remote = block_with(blocks, "# Special"), block_with(blocks, 'mode="remote")\nreward_output')
+    names: dict[str, Any] = {"RewardFunction": guerdon.RewardFunction}
+    with Misbehaving(v1=False, health={"status": "ok"}) as server:
+        monkeypatch.setenv("GUERDON_BASE_URL", server.url)
+        exec(hosted, names)
+        assert server.seen[-1][1] == "/v1/models/fireworks/nemotron-340b-reward/reward"
+        exec(remote.replace("http://127.0.0.1:8000", server.url), names)
+        paths = [path for method, path, _, _ in server.seen if method == "POST"]
+        assert paths[1:] == ["/v1/reward/combined-reward-prod", "/reward"]
+        assert names["remote_trl_adapter"](completions=["a", "raise"]) == [1.0, None]
+    said = capsys.readouterr().out
+    assert "Nemotron Reward Score: 1.0" in said
+    assert "Calculated remote reward: 1.0" in said
+    assert "Calculated self-hosted reward: 1.0" in said

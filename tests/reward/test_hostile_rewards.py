@@ -511,8 +511,8 @@ def test_the_decorator_on_what_is_no_function(target: Any) -> None:
     [
         ({}, "give either func or func_path"),
         ({"func": len, "func_path": "a:b"}, "give either func or func_path"),
-        ({"func": length, "mode": "remote"}, "not in this version of guerdon"),
-        ({"func": length, "mode": "batch"}, 'mode must be "local"'),
+        ({"func": length, "mode": "remote"}, 'a reward in mode="remote" is not made of a function here'),
+        ({"func": length, "mode": "batch"}, 'mode must be one of "local", "remote", "hosted"'),
         ({"func": length, "endpoint": "http://x"}, "belong to remote modes"),
         ({"func": length + length, "scale": 2}, "is a composition and takes no parameters: scale"),
         ({"func": length, "name": ""}, "name must be a non-empty string"),

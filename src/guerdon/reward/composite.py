@@ -31,6 +31,8 @@ class Rated(Protocol):
     @property
     def is_async(self) -> bool: ...
     @property
+    def is_awaited(self) -> bool: ...
+    @property
     def is_batch(self) -> bool: ...
     @property
     def timeout(self) -> float | None: ...
@@ -84,6 +86,10 @@ class Composite(Scorer):
         self.is_async = any(c.reward.is_async for c in components)
         self.is_batch = any(c.reward.is_batch for c in components)
         self.timeout = _joint_timeout([c.reward for c in components])
+
+    @property
+    def is_awaited(self) -> bool:
+        return any(c.reward.is_awaited for c in self.components)
 
     @abstractmethod
     def combine(self, verdicts: Sequence[tuple[Component, EvaluateResult]], sample: Sample) -> EvaluateResult:

@@ -45,7 +45,7 @@ else:
 
 
 class RewardFunction(Generic[Verdict]):
-    """A reward, whatever is behind it: a function in any calling convention, a class, a composition.
+    """A reward, whatever is behind it: a function in any calling convention, a class, a composition, a server.
 
     Called like the function, it gives an EvaluateResult; an exception inside becomes a result whose
     ``error`` says what happened. It has a ``name``, a ``version`` (a hash of what decides its verdicts),
@@ -59,6 +59,12 @@ class RewardFunction(Generic[Verdict]):
     ``func_path`` takes ``file.py::name``, ``pkg.mod:name`` or ``pkg.mod.name``; further keyword arguments
     are fixed arguments of the function. Raises BindingError where the function has no such parameter,
     ResolutionError where the path leads nowhere.
+
+    A reward that a server scores: ``RewardFunction(endpoint="http://host:8000/rewards/math", mode="remote")``,
+    ``RewardFunction(name="math", mode="remote")`` on the server of GUERDON_BASE_URL, and
+    ``RewardFunction(model_id="…", mode="hosted")`` for a hosted reward model. Of the further arguments,
+    ``api_key``, ``base_url``, ``format`` (``"v1"``, ``"adaptive"`` or ``"reward-kit"``; detected otherwise),
+    ``timeout``, ``retries`` and ``ca_file`` say how it is called; the rest is sent with every sample.
     """
 
     def __init__(
@@ -73,8 +79,23 @@ class RewardFunction(Generic[Verdict]):
         options: RewardOptions | None = None,
         **fixed_arguments: Any,
     ) -> None:
+        if mode in seams.REMOTE_MODES:
+            if func is not None or func_path is not None:
+                raise BindingError(
+                    f'a reward in mode="{mode}" is not made of a function here; leave out func'
+                )
+            assert seams.remote is not None
+            asked = seams.RemoteAsked(
+                mode=mode, name=name, endpoint=endpoint, model_id=model_id, arguments=fixed_arguments
+            )
+            self._set(seams.remote(asked), replace(options or RewardOptions(), name=name))
+            return
         if mode != "local":
-            raise BindingError(_unknown_mode(mode), mode=mode)
+            words = ", ".join(f'"{known}"' for known in ("local", *seams.REMOTE_MODES))
+            raise BindingError(
+                f"mode must be one of {words}, not {mode!r} (pointwise or batch is said to reward_function)",
+                mode=mode,
+            )
         if endpoint is not None or model_id is not None:
             raise BindingError('endpoint and model_id belong to remote modes; this reward is mode="local"')
         if (func is None) == (func_path is None):
@@ -115,11 +136,11 @@ class RewardFunction(Generic[Verdict]):
         self._scorer = scorer
         self.options = options
         self.is_async = scorer.is_async
-        """Whether calling the reward gives an awaitable."""
+        """Whether it is scored on an event loop, many calls at once."""
         self.is_batch = scorer.is_batch
         """Whether the function behind takes lists of samples."""
         target = getattr(scorer, "target", None)
-        behind = name_of(target) if target is not None else str(getattr(scorer, "op", "reward"))
+        behind = name_of(target) if target is not None else _name_of_scorer(scorer)
         self.name: str = options.name or behind
         self._version: str | None = None
         self._watch = Watch()
@@ -132,9 +153,9 @@ class RewardFunction(Generic[Verdict]):
         """What to build a reward from that has this one's function and more fixed arguments."""
         if isinstance(self._scorer, FunctionScorer):
             return self._scorer.target, {**self._scorer.parameters, **more}
-        if more:
+        if more and not self._scorer.is_elsewhere:
             raise BindingError(f"{self.name} is a composition and takes no parameters: {', '.join(more)}")
-        return self._scorer, {}
+        return self._scorer.with_parameters(more) if more else self._scorer, {}
 
     # What a reward is.
 
@@ -145,6 +166,8 @@ class RewardFunction(Generic[Verdict]):
         It is told anew where a notebook's cell or a reload gave another meaning to a global name that the
         function refers to.
         """
+        if (told := self._scorer.told()) is not None:
+            return told.version
         if id(self) in in_progress.open:  # a reward that calls itself
             in_progress.looped = True
             return "itself"
@@ -169,6 +192,8 @@ class RewardFunction(Generic[Verdict]):
     @property
     def provenance(self) -> Provenance:
         """Name, version and parameters, as every result of this reward carries them."""
+        if (told := self._scorer.told()) is not None:
+            return replace(told, reward=self.options.name) if self.options.name else told
         version = self.version  # before the rest: it forgets a provenance that holds no longer
         if self._provenance is None:
             self._provenance = Provenance(self.name, version, self.parameters)
@@ -199,6 +224,11 @@ class RewardFunction(Generic[Verdict]):
     def timeout(self) -> float | None:
         """Seconds that one call may take, where the reward or its components say so."""
         return self.options.timeout if self.options.timeout is not None else self._scorer.timeout
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether calling the reward gives an awaitable; not where it is async because a server is asked."""
+        return self._scorer.is_awaited
 
     @property
     def concurrency(self) -> int | None:
@@ -240,15 +270,19 @@ class RewardFunction(Generic[Verdict]):
             if not isinstance(error, Exception | SystemExit) and not cancelled_itself(error):
                 raise
             result = self.failure_of(error)
-        result.__dict__["provenance"] = self._provenance or self.provenance
+        if self._scorer.is_elsewhere and result.provenance is not None:
+            if self.options.name:
+                result.__dict__["provenance"] = replace(result.provenance, reward=self.options.name)
+        else:
+            result.__dict__["provenance"] = self._provenance or self.provenance
         return result
 
     def evaluate_batch(self, samples: Sequence[Sample], explicit: Explicit = NOTHING) -> list[EvaluateResult]:
         """The verdicts on a batch, in order; where a batch call fails, each sample is scored alone."""
+        if self.is_async and samples:
+            return run_coroutine(self.aevaluate_batch(samples, explicit))
         if not self.is_batch or not samples:
             return [self.evaluate(sample, explicit) for sample in samples]
-        if self.is_async:
-            return run_coroutine(self.aevaluate_batch(samples, explicit))
         try:
             results = self._scorer.score_batch(samples, explicit)
         except (Exception, SystemExit) as error:  # the edge, as above
@@ -330,9 +364,9 @@ class RewardFunction(Generic[Verdict]):
         sample, explicit = sample_of(explicit)
         self._scorer.check(sample, explicit)
         self.provenance  # noqa: B018  a notebook may have given anew what the function refers to
-        if self.is_async:
+        if self.is_awaited:
             return self._acall(sample, explicit)
-        if self.timeout is not None and seams.isolation is not None:
+        if self.timeout is not None and seams.isolation is not None and not self._scorer.is_elsewhere:
             result = seams.isolation(self, sample, explicit, self.timeout)
             result.__dict__["provenance"] = self.provenance
         else:
@@ -490,10 +524,8 @@ def _operand(other: Any) -> RewardFunction | float | None:
     return RewardFunction(other) if callable(other) else None
 
 
-def _unknown_mode(mode: str) -> str:
-    if mode in ("remote", "hosted", "fireworks_hosted"):
-        return f'mode="{mode}" is not in this version of guerdon, which scores locally; use mode="local"'
-    return f'mode must be "local", not {mode!r} (pointwise or batch is said to reward_function)'
+def _name_of_scorer(scorer: Scorer) -> str:
+    return str(getattr(scorer, "name", None) or getattr(scorer, "op", "reward"))
 
 
 def composition(scorer: Composite, name: str | None = None) -> RewardFunction:

@@ -31,9 +31,10 @@ def register_reward_function(name: str, reward: Any) -> RewardFunction:
 def get_reward_function(name_or_path: Any, **parameters: Any) -> RewardFunction:
     """The reward behind a name or a path, with parameters set.
 
-    Takes a registered name, ``pkg.mod:name``, ``pkg.mod.name``, ``file.py::name``, or a folder that holds
-    ``main.py`` with ``evaluate``; also a function, a class or a reward as it is. Raises ResolutionError
-    with close matches where nothing is found, BindingError where a parameter does not exist.
+    Takes a registered name, ``pkg.mod:name``, ``pkg.mod.name``, ``file.py::name``, a folder that holds
+    ``main.py`` with ``evaluate``, or the address of a server that scores; also a function, a class or a reward
+    as it is. Raises ResolutionError with close matches where nothing is found, BindingError where a parameter
+    does not exist.
     """
     return resolve(name_or_path, **parameters)
 
@@ -42,6 +43,8 @@ def resolve(spec: Any, **parameters: Any) -> RewardFunction:
     """See get_reward_function."""
     if spec is None:
         raise BindingError("None is no reward: give a function, a class, a reward or the name of one")
+    if isinstance(spec, str) and spec.startswith(("http://", "https://")):
+        return RewardFunction(endpoint=spec, mode="remote", **parameters)
     name = spec.options.name if isinstance(spec, RewardFunction) else None
     if isinstance(spec, str) and (found := by_name(spec)) is not None:
         name, spec = spec, found

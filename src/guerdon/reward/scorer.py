@@ -26,7 +26,7 @@ from guerdon.reward.loop import run_coroutine
 from guerdon.reward.returns import to_result, to_results
 from guerdon.reward.targets import callable_behind, constructor_names, is_async_callable, name_of
 from guerdon.reward.version import Watch, fingerprint
-from guerdon.types import EvaluateResult, Sample
+from guerdon.types import EvaluateResult, Provenance, Sample
 
 Explicit = Mapping[str, Any]
 """Arguments that a caller gave by name; they win over what the sample offers."""
@@ -45,6 +45,17 @@ class Scorer(ABC):
     is_batch = False
     timeout: float | None = None
     """The deadline in seconds that the parts ask for, where they do."""
+    is_elsewhere = False
+    """Whether it is scored by a server, which sees to deadlines and says what made a score."""
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a direct call gives an awaitable, as that of an async function does."""
+        return self.is_async and not self.is_elsewhere
+
+    def told(self) -> Provenance | None:
+        """What a server says made the scores; None where none is asked, or none answers."""
+        return None
 
     @abstractmethod
     def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
@@ -65,6 +76,10 @@ class Scorer(ABC):
     def parameters(self) -> Mapping[str, Any]:
         """The reward's parameters as they stand, by name."""
         return {}
+
+    def with_parameters(self, more: Mapping[str, Any]) -> Scorer:
+        """The same with more parameters fixed; only called where ``is_elsewhere``."""
+        raise TypeError(f"{type(self).__name__} takes no parameters")
 
     def score_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
         """The verdicts on a batch; only called where ``is_batch`` and not ``is_async``."""

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from guerdon.reward.function import RewardFunction
+    from guerdon.reward.scorer import Scorer
     from guerdon.types import EvaluateResult, Sample
 
+    Remote = Callable[["RemoteAsked"], Scorer]
     Isolation = Callable[[RewardFunction, Sample, Mapping[str, Any], float], EvaluateResult]
 
 isolation: Isolation | None = None
 """How a direct call of a reward that has a ``timeout`` is run so that the deadline holds: in a worker process
 of the scoring layer. Called with the reward, the sample, the explicit arguments and the seconds."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RemoteAsked:
+    """A reward that is scored elsewhere, as RewardFunction is asked for it."""
+
+    mode: str
+    name: str | None
+    endpoint: str | None
+    model_id: str | None
+    arguments: Mapping[str, Any]
+    """The other keyword arguments: how the server is called, and fixed arguments of the reward."""
+
+
+remote: Remote | None = None
+"""What is behind a reward whose mode is one of ``REMOTE_MODES``: a scorer of the serving layer."""
+
+REMOTE_MODES = ("remote", "hosted", "fireworks_hosted")

@@ -25,7 +25,7 @@ from guerdon import MetricResult, RewardFunction
 from guerdon.errors import RemoteError
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.format import RefusedError, Served
-from guerdon.serve.protocols.v1 import V1Format, error_frame, outcome_of_result, result_of
+from guerdon.serve.protocols.v1 import V1Format, outcome_of_result, result_of
 from guerdon.types import EvaluateResult, Sample
 
 V1 = V1Format()
@@ -259,7 +259,7 @@ def test_a_frame_is_answered_under_its_number() -> None:
     asked = read(V1, "frame", {"n": 12, "sample": {"messages": TALK, "id": "a"}})
     assert asked.context == (12, "a")
     assert isinstance(asked.samples[0], Sample)
-    assert json.loads(error_frame(None, "input", "no")) == {
+    assert json.loads(V1Format().refused_frame(None, "input", "no")) == {
         "n": None,
         "error": {"kind": "input", "message": "no"},
     }

@@ -1,0 +1,73 @@
+"""When a request is tried again, how long is waited before, and until when."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+
+from guerdon.errors import InputError
+
+FAULTS = frozenset({408, 425, 429})
+"""The statuses below 500 after which a request is tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How often a request is tried again, with waits that grow: "full jitter", a random share of a doubling bound.
+
+    See https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/.
+    """
+
+    retries: int = 5
+    first: float = 0.2
+    """Seconds that bound the wait before the second try."""
+    longest: float = 10.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.retries, bool) or not isinstance(self.retries, int) or self.retries < 0:
+            raise InputError(f"retries must be a whole number of 0 or more, not {self.retries!r}")
+
+    def wait(self, tries: int) -> float:
+        """Seconds to wait after so many tries."""
+        return random.uniform(0.0, min(self.longest, self.first * 2.0 ** min(tries - 1, 30)))
+
+
+@dataclass(slots=True)
+class Deadline:
+    """The moment at which a request, with all its tries, must have been answered."""
+
+    seconds: float
+    """Infinite where there is no limit."""
+    _end: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._end = time.monotonic() + self.seconds
+
+    def left(self) -> float:
+        """Seconds until then; negative once it has passed."""
+        return self._end - time.monotonic()
+
+    def timeout(self) -> float | None:
+        """What is left, as asyncio takes it: None where there is no limit."""
+        return None if math.isinf(self._end) else max(0.0, self.left())
+
+
+def retry_after(headers: Mapping[str, str]) -> float:
+    """Seconds that a server asks to wait by its ``Retry-After`` header, a number or a date; 0 where it does not.
+
+    >>> retry_after({"Retry-After": "1.5"}), retry_after({"Retry-After": "soon"}), retry_after({})
+    (1.5, 0.0, 0.0)
+    """
+    text = (headers.get("Retry-After") or "").strip()
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
+        except (ValueError, TypeError):
+            return 0.0
+    return seconds if 0.0 < seconds < math.inf else 0.0
