@@ -218,9 +218,10 @@ def test_a_killed_worker(server: Process, notes: Notes, way: str) -> None:
     found = scored_through(server.port, way, kill)
     assert len(killed) >= 3
     # One sample for each may be blamed for the death of the process that ran it.
-    assert failures(found) <= len(killed)
+    failed = failures(found)
+    assert failed <= len(killed)
     times = Counter(number for _, number in notes.read())
-    assert len(times) == SAMPLES
+    assert len(times) >= SAMPLES - failed
     # What a dead worker had in hand and had not answered runs again, and nothing else does.
     assert max(times.values()) <= 3
     assert sum(times.values()) - SAMPLES <= len(killed) * 512
