@@ -14,7 +14,7 @@ DEV := $(VENV)/.dev-installed
 CORE := $(if $(wildcard $(DEV)),$(DEV),$(VENV)/.core-installed)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench soak clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | \
@@ -34,8 +34,13 @@ check: $(DEV) ## Lint, formatting, types, import layers and the generated help p
 	@echo "import layers" && $(BIN)/lint-imports
 	@echo "help page" && $(BIN)/python -m guerdon.cli.help --check
 
-bench: $(DEV) ## Measure the scoring engine against a bare loop
+bench: $(DEV) ## Measure the scoring engine, the server and the clients against others
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scoring.py
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/serving.py
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calling.py
+
+soak: $(DEV) ## Ten minutes of load, to see whether the server's memory stays flat
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py
 
 clean: ## Remove the environment, the caches and what was built
 	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,8 +1,11 @@
-"""Adaptive's three reward servers, defined as written and scored in place; serving comes later."""
+"""Adaptive's three reward servers and its client as written: scored in place, and started and asked over HTTP."""
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +18,9 @@ from reference_text import between, indented, loaded, of_lines, translated
 import guerdon
 from guerdon import RewardFunction
 from guerdon.errors import RewardError
+from served import Process, ask, free_port, running
 
-# What the SQL server uses of pandas, for where pandas is not installed; an installed one comes first.
+# What the SQL server uses of pandas, for where pandas is not installed.
 PANDAS = """
 class Frame:
     def __init__(self, rows):
@@ -99,6 +103,69 @@ def test_metadata_is_checked(scary: ModuleType, metadata: dict[str, str], says: 
     assert says in str(result.error)
 
 
+@contextlib.contextmanager
+def started(text: str, folder: Path, after: str, start: str, end: str) -> Iterator[Process]:
+    """A server of the document as the script that it is, but for its port."""
+    source = translated(indented(of_lines(between(text[text.index(after) :], start, end))))
+    port = free_port()
+    script = folder / "reward_server.py"
+    script.write_text(source.replace("50056", str(port)), encoding="utf-8")
+    with running(Process([sys.executable, str(script)], port, folder / "log.txt")) as process:
+        yield process
+    assert process.popen.returncode == 0, process.said()
+
+
+def scored(process: Process, content: str, metadata: dict[str, Any] | None) -> tuple[float, dict[str, Any]]:
+    status, answer = ask(process.port, "POST", "/score", {"turns": turns(content), "metadata": metadata})
+    assert status == 200, answer
+    return answer["reward"], answer["metadata"]
+
+
+def test_the_server_and_the_client_run(text: str, tmp_path: Path) -> None:
+    client = translated(
+        indented(of_lines(between(text, "from adaptive_sdk.external import RewardClient", "You can")))
+    )
+    with started(text, tmp_path, "scary_letter_reward_server.py", "from adaptive", "To run this") as process:
+        assert ask(process.port, "GET", "/info") == (
+            200,
+            {
+                "version": "1.0",
+                "name": "Scary Letter Detector",
+                "description": "Rewards completions that avoid a specific letter.",
+            },
+        )
+        schema = ask(process.port, "GET", "/metadata_schema")[1]
+        assert (schema["title"], schema["required"]) == ("ScaryLetterMetadata", ["scary_letter"])
+        script = tmp_path / "local_reward_server_test.py"
+        script.write_text(client.replace("50056", str(process.port)), encoding="utf-8")
+        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert scored(process, "Baltic Sea.", {"scary_letter": "a"})[0] == 0.0
+        status, answer = ask(
+            process.port, "POST", "/score", {"turns": turns("x"), "metadata": {"scary_letter": "ab"}}
+        )
+        assert status == 422
+        assert [problem["loc"] for problem in answer["detail"]] == [["body", "metadata", "scary_letter"]]
+
+
+def test_the_server_without_metadata_runs(text: str, tmp_path: Path) -> None:
+    with started(text, tmp_path, "no_metadata_reward_server.py", "from adaptive", "SQL Query") as process:
+        for metadata in (None, {}):
+            assert scored(process, "x" * 50, metadata) == (0.5, {})
+
+
+def test_a_server_that_does_not_block(scary: ModuleType) -> None:
+    server = scary.ScaryLetterRewardServer(port=free_port(), blocking=False)
+    try:
+        assert ask(server.port, "GET", "/info")[1]["name"] == "Scary Letter Detector"
+        with pytest.raises(RewardError, match=f"port {server.port}"):
+            scary.ScaryLetterRewardServer(port=server.port, blocking=False)
+    finally:
+        server.stop()
+    with pytest.raises(ConnectionRefusedError):
+        ask(server.port, "GET", "/info")
+
+
 def test_empty_metadata(text: str, tmp_path: Path) -> None:
     module = server_module(text, tmp_path, "no_metadata_reward_server.py", "from adaptive", "SQL Query")
     rows = [{"messages": turns("x" * n), "other": 1} for n in (0, 50, 100, 150)]
@@ -108,7 +175,8 @@ def test_empty_metadata(text: str, tmp_path: Path) -> None:
 
 @pytest.fixture
 def sql(text: str, tmp_path: Path) -> Iterator[ModuleType]:
-    (tmp_path / "pandas.py").write_text(PANDAS, encoding="utf-8")
+    if importlib.util.find_spec("pandas") is None:
+        (tmp_path / "pandas.py").write_text(PANDAS, encoding="utf-8")
     with sqlite3.connect(tmp_path / "geography.sqlite") as connection:
         connection.execute("create table sea (name text, depth integer)")
         connection.executemany("insert into sea values (?, ?)", [("Baltic", 459), ("North", 700)])
@@ -139,6 +207,21 @@ def test_sql_server(sql: ModuleType, tmp_path: Path, query: str, score: float, s
     (result,) = guerdon.score(reward, [row], workers=0)
     assert result.score == score
     assert str(result.reason).startswith(f"status: {status}")
+
+
+def test_the_sql_server_runs(text: str, sql: ModuleType, tmp_path: Path) -> None:
+    text = text.replace("/path/to/dbs/", str(tmp_path))
+    with started(
+        text, tmp_path, "SQL Query Execution", "import sqlite3", "Test your reward server"
+    ) as process:
+        metadata = {
+            "ground_truth_results": [{"name": "Baltic"}, {"name": "North"}],
+            "db_path": "geography.sqlite",
+        }
+        reward, told = scored(process, "SELECT name FROM sea", metadata)
+        assert (reward, told["status"]) == (1.0, "success")
+        assert told["actual_results"] == metadata["ground_truth_results"]
+        assert scored(process, "DROP TABLE sea", metadata) == (-1.0, {"status": "invalid_query"})
 
 
 def test_sql_server_without_its_argument(sql: ModuleType) -> None:

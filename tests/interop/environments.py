@@ -1,0 +1,80 @@
+"""Environments of their own for the packages that guerdon is tried against.
+
+Each is a virtual environment with the versions of ``peers/NAME.txt``, made by pip at its first use and kept in
+``$GUERDON_PEERS``, else in the user's cache folder. The benchmarks use them, too.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+PEERS = Path(__file__).resolve().parent / "peers"
+INSTALL_SECONDS = 900
+
+# Packages that are used without what they declare to need, because that is a training stack of several
+# gigabytes, and for one interpreter only; the parts that call a reward over HTTP need none of it.
+ALONE = {
+    "trainers": ("openrlhf==0.11.2", ["--python-version=3.11", "--abi=cp311", "--platform=manylinux1_x86_64"])
+}
+
+
+class PeerError(Exception):
+    """An environment that could not be made; the message ends with what pip said."""
+
+
+def cache_directory() -> Path:
+    """Where the environments are kept: ``GUERDON_PEERS``, else ``guerdon/peers`` in the user's cache."""
+    if given := os.environ.get("GUERDON_PEERS"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "guerdon" / "peers"
+
+
+def python_of(peer: str) -> Path:
+    """The interpreter of a peer's environment, made now if there is none yet. Raises PeerError."""
+    wanted = (PEERS / f"{peer}.txt").read_bytes() + repr((sys.version, ALONE.get(peer))).encode()
+    folder = cache_directory() / f"{peer}-{hashlib.sha256(wanted).hexdigest()[:12]}"
+    python, stamp = folder / "bin" / "python", folder / "complete"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not stamp.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            _make(peer, folder, python)
+            stamp.touch()
+    return python
+
+
+def environment() -> dict[str, str]:
+    """The environment variables for a process of a peer: none that lead to this project's packages."""
+    hidden = ("PYTHON", "GUERDON_", "VIRTUAL_ENV", "PYTEST_")
+    return {k: v for k, v in os.environ.items() if not k.startswith(hidden)} | {"PYTHONUNBUFFERED": "1"}
+
+
+def _make(peer: str, folder: Path, python: Path) -> None:
+    _run(peer, [sys.executable, "-m", "venv", str(folder)])
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    _run(peer, [*pip, "-r", str(PEERS / f"{peer}.txt")])
+    if peer in ALONE:
+        package, options = ALONE[peer]
+        site = next(folder.glob("lib/python*/site-packages"))
+        _run(
+            peer, [*pip, *options, "--implementation=cp", "--only-binary=:all:", f"--target={site}", package]
+        )
+
+
+def _run(peer: str, command: list[str]) -> None:
+    try:
+        done = subprocess.run(
+            command, env=environment(), capture_output=True, text=True, timeout=INSTALL_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise PeerError(f"{peer} was not installed within {INSTALL_SECONDS} s") from None
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if "ERROR" in line] or done.stderr.splitlines()
+        raise PeerError(f"{peer} cannot be installed: {' '.join(lines[-2:])}")
