@@ -62,7 +62,10 @@ def test_readable_values(parse: Callable[[Any], Any], given: Any, value: Any) ->
             parse_bytes,
             ["", "0", 0, -1, True, "-5MB", "5 zb", "MB", "1e9", "0.0001", "i", "ib", None, NAN, [1]],
         ),
-        (parse_seconds, ["", "0", 0, -1, "ten", "inf", INF, NAN, None, True, 10**400, [1], "10 x", "0s", "-1s", "1e3s"]),
+        (
+            parse_seconds,
+            ["", "0", 0, -1, "ten", "inf", INF, NAN, None, True, 10**400, [1], "10 x", "0s", "-1s", "1e3s"],
+        ),
         (parse_count, ["", "-1", -1, "2.5", 2.5, INF, NAN, True, None, "many", [1]]),
         (parse_positive, ["0", 0, True, 0.5, None, INF]),
         (parse_bool, ["maybe", 2, None, "y e s", 0.5]),
