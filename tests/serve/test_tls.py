@@ -74,9 +74,7 @@ def test_a_certificate_that_cannot_be_used_is_an_error_of_the_users(
         file, key = certificate(tmp_path, "three", "-passout", "pass:s3cret")
     else:
         file = key
-    with pytest.raises(
-        AssertionError, match=r"^Error: cannot use the certificate \S+ with its key: .+\n$"
-    ):
+    with pytest.raises(AssertionError, match=r"^Error: cannot use the certificate \S+ with its key: .+\n$"):
         serve(
             *("rewards.py::length", "--tls-cert", str(file), "--tls-key", str(key)),
             GUERDON_TLS_KEY_PASSWORD="wrong" if what == "an encrypted key" else "",
