@@ -5,6 +5,8 @@ lines after a command are what it prints, where ``…`` stands for anything. A c
 what becomes of it:
 
     <!-- file: my_rewards.py -->   the block, in any language, is written to that file
+    <!-- background: 8000 -->      the block's only command is a server, which listens on that port and runs until
+                                   the end of the page; the page is run with a free port in place of that one
     <!-- exit: 2 -->               the last command of the block ends with this status
     <!-- output -->                the block, in any language, is what the Python block before it printed
     <!-- no-run: needs a GPU -->   the block is not run, for this reason
@@ -21,22 +23,24 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import traceback
 import types
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 SHELL = frozenset({"console", "bash", "sh", "shell"})
-COMMANDS = frozenset({"guerdon", "python", "cat", "head", "ls", "mkdir", "wc"})
+COMMANDS = frozenset({"guerdon", "python", "cat", "curl", "head", "ls", "mkdir", "wc"})
 COMMAND_SECONDS = 120
 PAGE_SECONDS = 300
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,}) *(?P<language>[\w+-]*)[^`]*$")
-_DIRECTIVE = re.compile(r"^\s*<!--\s*(file|no-run|exit|output)\b:?\s*(.*?)\s*-->\s*$")
+_DIRECTIVE = re.compile(r"^\s*<!--\s*(file|no-run|exit|output|background)\b:?\s*(.*?)\s*-->\s*$")
 
 
 class PageError(Exception):
@@ -182,6 +186,8 @@ class _Page:
         # All Python of the page so far, each line under its number on the page: tracebacks then point into
         # the page, and functions find their source as they would in a script.
         self.lines: list[str] = []
+        self.ports: dict[str, str] = {}
+        self.servers: list[subprocess.Popen[bytes]] = []
         self.script = script
         self.main = types.ModuleType("__main__")
         self.main.__file__ = str(script)
@@ -197,6 +203,8 @@ class _Page:
             if not block.directives["no-run"]:
                 raise PageError("no-run needs a reason")
             self.report.not_run.append(f"{block.line}: {block.directives['no-run']}")
+        elif "background" in block.directives:
+            self.serve(block)
         elif block.language == "python":
             self.python(block)
         else:
@@ -210,7 +218,46 @@ class _Page:
         name.write_text(block.body + "\n", encoding="utf-8")
         self.report.written += 1
 
+    def serve(self, block: Block) -> None:
+        """Start a server and wait until it listens and has printed what the page shows."""
+        ((command, expected),) = commands(block.body)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = str(free.getsockname()[1])
+        self.ports[f":{block.directives['background']}"] = f":{port}"
+        log = self.script.with_name(f"server_{port}.log")
+        with log.open("wb") as output:
+            server = subprocess.Popen(
+                ["bash", "-c", f"exec {command}"],
+                env={**os.environ, "GUERDON_PORT": port},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        self.servers.append(server)
+        end = time.monotonic() + COMMAND_SECONDS
+        wanted, printed = self.local("\n".join(expected)), ""
+        while not (printed and matches(wanted, printed)):
+            if server.poll() is not None or time.monotonic() > end:
+                raise PageError(f"{command!r} did not come to print what the page shows, but\n{printed}")
+            time.sleep(0.05)
+            printed = log.read_text(encoding="utf-8")
+        self.report.ran += 1
+
+    def local(self, text: str) -> str:
+        """What the page shows, with the ports that its servers have here."""
+        for shown, port in self.ports.items():
+            text = text.replace(shown, port)
+        return text
+
+    def stop(self) -> None:
+        """End the servers; raises PageError where one does not end well."""
+        for server in self.servers:
+            server.terminate()
+            if (status := server.wait(COMMAND_SECONDS)) != 0:
+                raise PageError(f"a server ended with status {status}")
+
     def python(self, block: Block) -> None:
+        block = replace(block, body=self.local(block.body))
         self.lines += [""] * (block.line - 1 - len(self.lines)) + block.body.split("\n")
         self.script.write_text("\n".join(self.lines) + "\n", encoding="utf-8")
         output = io.StringIO()
@@ -224,7 +271,7 @@ class _Page:
         self.report.ran += 1
 
     def console(self, block: Block) -> None:
-        todo = commands(block.body)
+        todo = commands(self.local(block.body))
         for i, (command, expected) in enumerate(todo):
             words = [word for word in command.split() if not re.match(r"[A-Z_]+=", word)]
             if not words or words[0] not in COMMANDS:
@@ -265,19 +312,23 @@ def main(page: str, report: str) -> int:
     sys.path[0] = os.getcwd()
     sys.argv = [source.name]
     line = 0
+    running = _Page(Path(report).with_name(source.name.replace(".", "_") + "_blocks.py"))
     try:
-        running = _Page(Path(report).with_name(source.name.replace(".", "_") + "_blocks.py"))
         # Kept under another name, since the functions of this module live in it.
         sys.modules["docs_runner"], sys.modules["__main__"] = sys.modules["__main__"], running.main
         for block in blocks(source.read_text(encoding="utf-8")):
             line = block.line
             running.run(block)
+        running.stop()
     except PageError as error:
         print(f"{line}: {error}" if line else error)
         return 1
     except subprocess.TimeoutExpired as error:
         print(f"{line}: {error.cmd[-1]!r} not finished after {COMMAND_SECONDS} s")
         return 1
+    finally:
+        for server in running.servers:
+            server.kill()
     Path(report).write_text(json.dumps(asdict(running.report)), encoding="utf-8")
     return 0
 

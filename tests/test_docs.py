@@ -49,6 +49,11 @@ SOURCE = fenced(
 PRINTS = fenced(
     "console", "$ python -c 'print(1); print(2)'\n1\n2\n\n$ python -c 'print(\"took 3.2 s\")'\ntook … s"
 )
+SERVES = fenced(
+    "console",
+    "$ guerdon serve length --param minimum=1\nGuerdon … serves 1 reward at http://127.0.0.1:8123\n…",
+    "<!-- background: 8123 -->",
+) + fenced("console", '$ curl -s http://127.0.0.1:8123/health/live\n{"status":"ok"}')
 
 
 @pytest.mark.parametrize(
@@ -63,6 +68,7 @@ PRINTS = fenced(
         (fenced("bash", "$ A=5 python -c 'import os; print(os.environ[\"A\"])'\n5"), 1, 0, []),
         (fenced("console", "$ python -c 'raise SystemExit(2)'", "<!-- exit: 2 -->"), 1, 0, []),
         (fenced("python", "print(7)") + fenced("text", "7", "<!-- output -->"), 1, 0, []),
+        (SERVES, 2, 0, []),
         (fenced("python", "1 / 0", "<!-- no-run: shows an error -->"), 0, 0, ["3: shows an error"]),
         (fenced("bash", "pip install guerdon", "<!-- no-run: installs -->"), 0, 0, ["3: installs"]),
         (fenced("text", "what it is not") + fenced("", "$ rm -rf"), 0, 0, []),
@@ -81,6 +87,7 @@ def test_a_right_page_runs(tmp_path: Path, page: str, ran: int, written: int, no
     [
         (fenced("python", "1 / 0"), r"page\.md:3: (.|\n)*line 3(.|\n)*ZeroDivisionError"),
         (fenced("python", "assert 1 == 2"), "AssertionError"),
+        (SERVES.replace("length", "lenght"), r"did not come to print(.|\n)*did you mean length"),
         (fenced("python", "def"), "SyntaxError"),
         (fenced("python", "raise SystemExit(0)"), "SystemExit"),
         (fenced("python", "import os; os._exit(0)"), r"page\.md:"),

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -45,6 +46,7 @@ def create_app(gate: Gate) -> FastAPI:
         redoc_url=None,
     )
     app.add_exception_handler(StarletteHTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _misfit)
     app.add_exception_handler(Exception, _broken)
     app.add_middleware(_Identified, gate=gate)
     app.add_middleware(_OwnPages, gate=gate)
@@ -106,6 +108,18 @@ class _Identified:
             await send(message)
 
         await self._app(scope, receive, identified)
+
+
+async def _misfit(request: Request, error: Exception) -> Response:
+    """A path or a query that does not fit, told in the form of every other refusal."""
+    assert isinstance(error, RequestValidationError)
+    problems = [{name: item.get(name) for name in ("type", "loc", "msg", "input")} for item in error.errors()]
+    message = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+    return Response(
+        json_bytes({"detail": problems, "error": {"kind": "input", "message": message}}),
+        422,
+        media_type="application/json",
+    )
 
 
 def _response(reply: Reply) -> Response:

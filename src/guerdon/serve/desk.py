@@ -35,6 +35,8 @@ _LOAD_TRIES = 3
 _LOAD_AGAIN_SECONDS = 5.0
 _BLAMELESS_DEATHS = 3
 _STOP_SECONDS = 5.0
+_STOP_BUSY_SECONDS = 0.5
+"""How long a peer is waited for that is in the midst of a call which nobody waits for any more."""
 
 
 class Peer(Protocol):
@@ -281,9 +283,11 @@ class Desk:
             station.stopping = True
             station.peer.send_frame(frame(("stop",)))
             self._watch_writing(station)
-        until = time.monotonic() + _STOP_SECONDS
-        while self._stations and time.monotonic() < until:  # noqa: ASYNC110  they end one by one
-            await asyncio.sleep(0.01)
+        began = time.monotonic()
+        while self._stations and (passed := time.monotonic() - began) < _STOP_SECONDS:
+            await asyncio.sleep(0.01)  # they end one by one
+            for station in [s for s in self._stations if s.jobs and passed > _STOP_BUSY_SECONDS]:
+                self._release(station)
         self.close()
 
     def close(self) -> None:

@@ -191,6 +191,7 @@ class Front:
 
     def stop(self) -> None:
         """Have ``run`` return once what is in flight is done; from any thread."""
+        self._hands_over = False
         self._server.should_exit = True
 
     def hand_over(self) -> None:
@@ -199,7 +200,7 @@ class Front:
         Connections that are still open are answered a last time, rather than refused.
         """
         self._hands_over = True
-        self.stop()
+        self._server.should_exit = True
 
     async def drain(self) -> None:
         """Finish what is in flight, answer the rest with 503, close the sockets, let the workers clean up."""
@@ -230,7 +231,7 @@ class Front:
 
     async def _part(self, until: float) -> None:
         """Answer what still comes over connections that are open, each of which ends with that."""
-        while (self._lanes() or self.gate.sockets) and time.monotonic() < until and not self._forced:
+        while self._hands_over and (self._lanes() or self.gate.sockets) and time.monotonic() < until:
             for open_socket in list(self.gate.sockets):
                 if open_socket.idle:
                     open_socket.close("the server is loaded anew; connect again")

@@ -102,6 +102,8 @@ class _Supervisor:
         self._current: _Generation | None = None
         self._next: _Generation | None = None
         self._leaving: list[_Generation] = []
+        self._replaced: tuple[_Generation, Sequence[Post]] | None = None
+        """The server that was replaced and still accepts connections, and what replaces it."""
         self._watch = FileWatch()
         self._signals: list[int] = []
         self._endings: list[Ending] = []
@@ -144,7 +146,9 @@ class _Supervisor:
             self._replace_with(generation, *said)
         elif kind == "failed" and generation is self._next:
             self._failed(*said)
-        elif kind == "stopping" and generation not in self._leaving:
+        elif kind == "stopping" and generation in self._leaving:
+            self._parted(generation)
+        elif kind == "stopping":
             self._told.stopping(*said)
         elif kind == "ended":
             self._endings += said if generation not in self._leaving else ()
@@ -161,6 +165,12 @@ class _Supervisor:
         else:
             before.hand_over()
             self._leaving.append(before)
+            self._replaced = before, posts
+
+    def _parted(self, generation: _Generation) -> None:
+        """A server that was replaced accepts no connections any more: from here on all is as the change has it."""
+        if self._replaced is not None and self._replaced[0] is generation:
+            (_, posts), self._replaced = self._replaced, None
             self._told.reloaded(posts)
 
     def _failed(self, kind: str, message: str, files: Mapping[str, Stamp]) -> None:
@@ -175,6 +185,7 @@ class _Supervisor:
     def _gone(self, generation: _Generation) -> None:
         generation.kill()
         if generation in self._leaving:
+            self._parted(generation)
             self._leaving.remove(generation)
         elif generation is self._next:
             self._failed(CrashError.kind, "the server process ended while it loaded the rewards", {})
@@ -372,7 +383,8 @@ def stamp_of(file: str) -> Stamp | None:
 class FileWatch:
     """Files, looked at now and then; a change is told once the files have been still for a moment."""
 
-    def __init__(self) -> None:
+    def __init__(self, every: float = _LOOK) -> None:
+        self._every = every
         self._stamps: dict[str, Stamp] = {}
         self._moving = False
         self._next = 0.0
@@ -392,7 +404,7 @@ class FileWatch:
         """Whether a file has changed, and none did since the last look."""
         if time.monotonic() < self._next:
             return False
-        self._next = time.monotonic() + _LOOK
+        self._next = time.monotonic() + self._every
         news = {f: s for f, old in self._stamps.items() if (s := stamp_of(f)) is not None and s != old}
         self._stamps.update(news)
         was_moving, self._moving = self._moving, bool(news)

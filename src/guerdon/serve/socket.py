@@ -38,6 +38,7 @@ _TYPE_BYTES = 64
 _OPENENV = next(index for index, format in enumerate(FORMATS) if isinstance(format, OpenEnvFormat))
 GOODBYE_SECONDS = 2.0
 """How long a client has to take note that the server closes the conversation."""
+_UNREAD_SECONDS = 0.5
 
 
 class Socket(asyncio.Protocol):
@@ -220,7 +221,8 @@ class Socket(asyncio.Protocol):
         self._flying.clear()
         if self._paused and not self._transport.is_closing():
             self._transport.resume_reading()  # for the client's own close frame
-        self._loop.call_later(GOODBYE_SECONDS, self._finish)
+        # Of a client whose frames cannot be read its own goodbye cannot be either.
+        self._loop.call_later(_UNREAD_SECONDS if self._garbled else GOODBYE_SECONDS, self._finish)
 
     def _finish(self) -> None:
         """Let the client close: closing while it sends would take back what it has not read yet."""

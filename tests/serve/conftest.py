@@ -1,0 +1,7 @@
+"""What the tests of the server share."""
+
+from __future__ import annotations
+
+from command_work import serve
+
+__all__ = ["serve"]
