@@ -95,14 +95,18 @@ async def act_at_once(response: str) -> Any:
     return act(response)
 
 
-def act_together(responses: list[str]) -> list[Any]:
+def act_together(completions: list[Any], **columns: Any) -> list[Any]:
     """The whole batch at once."""
-    return [act(response) for response in responses]
+    return [act(_text(completion)) for completion in completions]
 
 
-async def act_together_async(responses: list[str]) -> list[Any]:
+async def act_together_async(completions: list[Any], **columns: Any) -> list[Any]:
     """The whole batch at once, on the loop."""
-    return [await act_async(response) for response in responses]
+    return [await act_async(_text(completion)) for completion in completions]
+
+
+def _text(completion: Any) -> str:
+    return str(completion if isinstance(completion, str) else completion[-1]["content"])
 
 
 class ActServer(RewardServer[EmptyMetadata]):
