@@ -10,8 +10,9 @@ import os
 import re
 import signal
 import socket
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -236,3 +237,10 @@ def process_is_there(pid: int) -> bool:
 def hold_the_gil(seconds: float) -> None:
     """Sleep in C code without giving up the GIL."""
     ctypes.PyDLL(None).usleep(int(seconds * 1e6))
+
+
+def in_thread(job: Callable[[], Any]) -> threading.Thread:
+    """Run something beside the test."""
+    thread = threading.Thread(target=job, daemon=True)
+    thread.start()
+    return thread

@@ -13,7 +13,7 @@ import pytest
 import serve_work
 from serve_work import Reply, call, connected, raw, replies, row, turns
 
-from guerdon import InputError
+from guerdon.errors import InputError
 from guerdon.serve.beside import RunningServer
 from guerdon.serve.run import serve
 

@@ -439,6 +439,8 @@ class Desk:
         """How many calls a peer may have in hand."""
         if self.description is not None and not self.description.direct:
             self._room = self.limits.concurrency
+        elif not self._cost:
+            self._room = 2
         else:
             self._room = max(2, min(_AHEAD_CALLS, int(_AHEAD_SECONDS / max(self._cost, 1e-6))))
 
