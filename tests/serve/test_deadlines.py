@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import serve_work
-from serve_work import Reply, call, row, turns
 
+import serve_work
 from guerdon.serve.beside import RunningServer
 from guerdon.serve.run import serve
+from serve_work import Reply, call, row, turns
 
 TIMEOUT = 0.4
 OVERRAN = "overran its deadline of 0.4 s and was ended"

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import serve_work
-from serve_work import Reply, call, connected, raw, replies, row, turns
 
+import serve_work
 from guerdon.errors import InputError
 from guerdon.serve.beside import RunningServer
 from guerdon.serve.run import serve
+from serve_work import Reply, call, connected, raw, replies, row, turns
 
 KEY = "s3cret-key"
 BEARER = {"Authorization": f"Bearer {KEY}"}
@@ -30,9 +30,7 @@ def _served(*rewards: Any, **options: Any) -> RunningServer:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RunningServer]:
-    with _served(
-        serve_work.act, serve_work.act_async, workers=1, timeout=20, max_body=MAX_BODY
-    ) as running:
+    with _served(serve_work.act, serve_work.act_async, workers=1, timeout=20, max_body=MAX_BODY) as running:
         yield running
 
 
@@ -49,7 +47,9 @@ def body(text: str, **more: Any) -> bytes:
 # Keys.
 
 
-@pytest.mark.parametrize("path", ["/score", "/v1/score", "/rewards/act/score", "/sc%6Fre", "/rewards/none/score"])
+@pytest.mark.parametrize(
+    "path", ["/score", "/v1/score", "/rewards/act/score", "/sc%6Fre", "/rewards/none/score"]
+)
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -76,7 +76,10 @@ def test_each_key_opens(locked: RunningServer, headers: dict[str, str]) -> None:
     ("path", "status"),
     [
         *((path, 200) for path in ("/health", "/health/live", "/health/ready", "/info", "/rewards/act/info")),
-        *((path, 401) for path in ("/metrics", "/rewards", "/metadata_schema", "/v1/info", "/v1/schema", "/state")),
+        *(
+            (path, 401)
+            for path in ("/metrics", "/rewards", "/metadata_schema", "/v1/info", "/v1/schema", "/state")
+        ),
         ("/rewards/none/info", 401),
     ],
 )
@@ -155,7 +158,9 @@ def test_methods(server: RunningServer, method: str, path: str, status: int) -> 
 
 
 def test_every_unknown_field_is_named(server: RunningServer) -> None:
-    reply = call(server.url, "/batch_score", {"requests": [{**turns("a"), "foo": 1}, {**turns("b"), "bar": 2}]})
+    reply = call(
+        server.url, "/batch_score", {"requests": [{**turns("a"), "foo": 1}, {**turns("b"), "bar": 2}]}
+    )
     assert [problem["loc"] for problem in reply.json["detail"]] == [
         ["body", "requests", 0, "foo"],
         ["body", "requests", 1, "bar"],
@@ -174,7 +179,9 @@ def test_request_ids(server: RunningServer, given: str, kept: bool) -> None:
 
 def test_a_full_queue_says_when_to_come_again() -> None:
     with _served(serve_work.act, workers=1, max_queue=3) as running:
-        asked = [threading.Thread(target=call, args=(running.url, "/score", turns("sleep 1"))) for _ in range(3)]
+        asked = [
+            threading.Thread(target=call, args=(running.url, "/score", turns("sleep 1"))) for _ in range(3)
+        ]
         for thread in asked:
             thread.start()
         time.sleep(0.3)
@@ -212,7 +219,7 @@ def test_draining() -> None:
         stopping = threading.Thread(target=running.stop)
         stopping.start()
         time.sleep(0.2)
-        late.sendall(raw("/score", body("ab")) )
+        late.sendall(raw("/score", body("ab")))
         (refused,) = replies(late, 1)
     busy.join()
     stopping.join()
@@ -361,7 +368,9 @@ def test_chunked_bodies(server: RunningServer, path: str, size: int) -> None:
 
 @pytest.mark.parametrize("path", ["/score", "/sc%6Fre"])
 @pytest.mark.parametrize("announced", [True, False])
-def test_a_body_too_large_is_refused_while_it_comes(server: RunningServer, path: str, announced: bool) -> None:
+def test_a_body_too_large_is_refused_while_it_comes(
+    server: RunningServer, path: str, announced: bool
+) -> None:
     """The sender reads the answer although it is still sending; the whole body is never kept."""
     size = 8_000_000
     if announced:

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import pytest
-import serve_work
 from pydantic import BaseModel, Field
-from serve_work import call, connected, row, turns
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+import serve_work
 from guerdon import EvaluateResult, reward_function
 from guerdon.serve.beside import RunningServer
 from guerdon.serve.run import serve
+from serve_work import call, connected, row, turns
 
 
 class Letter(BaseModel):
@@ -146,7 +146,12 @@ def test_the_sockets_of_our_own_format(server: RunningServer) -> None:
         assert (good["n"], good["result"]["score"], good["result"]["id"]) == (3, 3.0, "s")
         late = said(conversation, {"n": 4, "sample": row("sleep 9")})
         assert (late["n"], late["result"]["score"], late["result"]["error"]["kind"]) == (4, None, "timeout")
-        for frame, n in (({"n": 5}, 5), ({"n": 6, "sample": {"messages": []}}, 6), ({"n": "x"}, None), ("[", None)):
+        for frame, n in (
+            ({"n": 5}, 5),
+            ({"n": 6, "sample": {"messages": []}}, 6),
+            ({"n": "x"}, None),
+            ("[", None),
+        ):
             bad = said(conversation, frame)
             assert (bad["n"], bad["error"]["kind"]) == (n, "input")
 
@@ -195,7 +200,9 @@ def test_a_client_that_does_not_read_is_waited_for() -> None:
         asked = 0
         try:
             while asked < 3000:
-                raw.sendall(_masked(json.dumps(turns("x", id=asked, metadata=metadata)).encode() + b" " * 20_000))
+                raw.sendall(
+                    _masked(json.dumps(turns("x", id=asked, metadata=metadata)).encode() + b" " * 20_000)
+                )
                 asked += 1
         except TimeoutError:
             pass
@@ -269,9 +276,8 @@ def test_handshakes_that_are_refused(
 
 def test_a_socket_needs_a_key() -> None:
     with _served(serve_work.act, workers=1, api_key="k") as running:
-        with pytest.raises(InvalidStatus) as refused:
-            with opened(running):
-                pass
+        with pytest.raises(InvalidStatus) as refused, opened(running):
+            pass
         assert refused.value.response.status_code == 401
         with opened(running, additional_headers={"X-Api-Key": "k"}) as conversation:
             assert response(conversation, said(conversation, turns("ab", id=1)))[1]["reward"] == 2.0
