@@ -10,8 +10,9 @@ import os
 import re
 import signal
 import socket
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -95,14 +96,18 @@ async def act_at_once(response: str) -> Any:
     return act(response)
 
 
-def act_together(responses: list[str]) -> list[Any]:
+def act_together(completions: list[Any], **columns: Any) -> list[Any]:
     """The whole batch at once."""
-    return [act(response) for response in responses]
+    return [act(_text(completion)) for completion in completions]
 
 
-async def act_together_async(responses: list[str]) -> list[Any]:
+async def act_together_async(completions: list[Any], **columns: Any) -> list[Any]:
     """The whole batch at once, on the loop."""
-    return [await act_async(response) for response in responses]
+    return [await act_async(_text(completion)) for completion in completions]
+
+
+def _text(completion: Any) -> str:
+    return str(completion if isinstance(completion, str) else completion[-1]["content"])
 
 
 class ActServer(RewardServer[EmptyMetadata]):
@@ -232,3 +237,10 @@ def process_is_there(pid: int) -> bool:
 def hold_the_gil(seconds: float) -> None:
     """Sleep in C code without giving up the GIL."""
     ctypes.PyDLL(None).usleep(int(seconds * 1e6))
+
+
+def in_thread(job: Callable[[], Any]) -> threading.Thread:
+    """Run something beside the test."""
+    thread = threading.Thread(target=job, daemon=True)
+    thread.start()
+    return thread

@@ -34,7 +34,7 @@ from guerdon.serve.protocols.v1 import result_of
 
 _REF = "#/components/schemas/{model}"
 _REQUEST_ID = "guerdon.request_id"
-_KINDS = {404: "not_found", 405: "method"}
+_KINDS = {401: "key", 403: "key", 404: "not_found", 405: "method"}
 
 
 def create_app(gate: Gate) -> FastAPI:

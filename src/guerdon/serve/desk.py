@@ -454,6 +454,8 @@ class Desk:
         if self.description is not None and not self.description.direct:
             self._room = self.limits.concurrency
             self._gathers = False
+        elif not self._cost:
+            self._room = 2
         else:
             self._gathers = self._cost < _QUICK_SECONDS
             self._room = max(2, min(_AHEAD_CALLS, int(_AHEAD_SECONDS / max(self._cost, 1e-6))))

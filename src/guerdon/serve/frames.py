@@ -11,7 +11,6 @@ import base64
 import hashlib
 import struct
 from collections.abc import Iterator
-from typing import Final
 
 try:
     from websockets.speedups import apply_mask
@@ -22,8 +21,8 @@ _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 NORMAL, GOING_AWAY, PROTOCOL_ERROR, UNSUPPORTED, TOO_BIG = 1000, 1001, 1002, 1003, 1009
 _CONTROL_BYTES = 125
-_KEPT: Final = 1 << 16
 _PIECES = 4096
+_UNMASKED = "a client's frames must be masked"
 
 
 class FrameError(Exception):
@@ -65,7 +64,8 @@ def _frame(head: int, payload: bytes) -> bytes:
 
 def close_frame(code: int, reason: str) -> bytes:
     """A close frame; the reason is cut to what one may hold."""
-    return _frame(0x80 | CLOSE, struct.pack("!H", code) + reason.encode()[: _CONTROL_BYTES - 2])
+    words = reason.encode()[: _CONTROL_BYTES - 2].decode(errors="ignore")  # no half a character at the end
+    return _frame(0x80 | CLOSE, struct.pack("!H", code) + words.encode())
 
 
 def pong_frame(payload: bytes) -> bytes:
@@ -102,6 +102,8 @@ class FrameReader:
                 elif length == 127:
                     head = 10
                 if end - start < head + 4:
+                    if not second & 0x80:
+                        raise FrameError(PROTOCOL_ERROR, _UNMASKED)
                     break
                 if head == 4:
                     length = buffer[start + 2] << 8 | buffer[start + 3]
@@ -126,7 +128,7 @@ class FrameReader:
         if first & 0x70:
             raise FrameError(PROTOCOL_ERROR, "reserved bits are set; no extension was agreed on")
         if not second & 0x80:
-            raise FrameError(PROTOCOL_ERROR, "a client's frames must be masked")
+            raise FrameError(PROTOCOL_ERROR, _UNMASKED)
         if opcode >= CLOSE:
             if opcode > PONG:
                 raise FrameError(PROTOCOL_ERROR, f"there is no opcode {opcode}")

@@ -81,7 +81,8 @@ class Socket(asyncio.Protocol):
     def _refuse(self, reply: Reply) -> None:
         request_id = self._gate.request_id(self._headers)
         self._gate.refused("GET", self._path, reply, request_id, self.client)
-        headers = b"".join(name + b": " + value + b"\r\n" for name, value in reply.headers)
+        known = (*reply.headers, (b"x-request-id", request_id.encode("latin-1")))
+        headers = b"".join(name + b": " + value + b"\r\n" for name, value in known)
         status = b"HTTP/1.1 %d %s\r\n" % (reply.status, HTTPStatus(reply.status).phrase.encode())
         length = b"connection: close\r\ncontent-length: %d\r\n\r\n" % len(reply.body)
         self._transport.write(status + headers + length + reply.body)
@@ -195,8 +196,7 @@ class Socket(asyncio.Protocol):
 
     def close(self, reason: str, code: int = GOING_AWAY) -> None:
         """End the conversation; what is in flight has been answered."""
-        if not self._closing:
-            self._say_goodbye(code, reason)
+        self._say_goodbye(code, reason)
 
     @property
     def idle(self) -> bool:
@@ -214,6 +214,8 @@ class Socket(asyncio.Protocol):
         self._finish()
 
     def _say_goodbye(self, code: int, reason: str) -> None:
+        if self._closing:
+            return
         self._write(close_frame(code, reason))
         self._closing = True
         for asking in self._flying:
