@@ -21,6 +21,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind, StatusCode
 
+from command_work import Serve, ask, sample
 from guerdon.serve.tracing import Tracing, tracing
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -230,13 +231,12 @@ def test_the_requests_of_a_server_are_spans(
     server = serve(
         "rewards.py::length", OTEL_EXPORTER_OTLP_ENDPOINT=address, OTEL_BSP_SCHEDULE_DELAY="600000"
     )
-    trace = "0af7651916cd43dd8448eb211c80319c"
-    headers = {"traceparent": f"00-{trace}-b7ad6b7169203331-01"}
+    headers = {"traceparent": f"00-{TRACE}-{SPAN}-01"}
     assert ask(server, "POST", "/v1/score", sample("abc"), **headers)[0] == 200
     assert received == []
     server.signal()
     assert server.ended() == 0
     ((path, body),) = received
     assert path == "/v1/traces"
-    assert bytes.fromhex(trace) in body
+    assert bytes.fromhex(TRACE) in body
     assert b"POST /v1/score" in body
