@@ -1,4 +1,4 @@
-"""Adaptive's three reward servers, defined as written and scored in place; serving comes later."""
+"""Adaptive's three reward servers, defined as written, scored in place and served."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from reference_text import between, indented, loaded, of_lines, translated
 import guerdon
 from guerdon import RewardFunction
 from guerdon.errors import RewardError
+from serve_work import call
 
 # What the SQL server uses of pandas, for where pandas is not installed; an installed one comes first.
 PANDAS = """
@@ -74,6 +75,15 @@ def test_scary_letters(scary: ModuleType, letter: str, score: float, feedback: s
 
 async def _called(reward: RewardFunction, **arguments: Any) -> Any:
     return await reward(**arguments)
+
+
+def test_the_scary_server_is_served(scary: ModuleType) -> None:
+    with scary.ScaryLetterRewardServer(port=0, blocking=False) as server:
+        body = {"turns": turns("Baltic Sea."), "metadata": {"scary_letter": "d"}}
+        reply = call(server.url, "/score", body)
+        assert reply.json["reward"] == 1.0
+        assert reply.json["metadata"] == {"feedback": "There were no scary letters!"}
+        assert call(server.url, "/info").json["name"] == "Scary Letter Detector"
 
 
 def test_a_direct_call_is_awaited(scary: ModuleType) -> None:
