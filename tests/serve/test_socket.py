@@ -290,10 +290,9 @@ def test_stopping_answers_what_is_in_flight_and_says_why() -> None:
             conversation.send(json.dumps(turns("sleep 0.02", id=n)))
         assert response(conversation)[0] == 0
         serve_work.in_thread(running.stop)
-        found = []
+        found = [response(conversation)[0] for _ in range(49)]
         with pytest.raises(ConnectionClosed) as closed:
-            while True:
-                found.append(response(conversation)[0])
+            conversation.recv(timeout=10)
     assert closed.value.rcvd is not None
     assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1001, "the server is stopping")
     assert found == list(range(1, 50))

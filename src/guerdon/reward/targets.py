@@ -34,7 +34,8 @@ class ServerScore:
     async def __call__(self, messages: list[Message], metadata: dict[str, Any], **offered: Any) -> Any:
         fields = getattr(getattr(self.server, "metadata_cls", None), "model_fields", ())
         known = {name: value for name, value in offered.items() if name in fields and value is not None}
-        return await self.server.score(self.server.make_request(messages, {**known, **metadata}))
+        result: Any = self.server.score(self.server.make_request(messages, {**known, **metadata}))
+        return await result if inspect.isawaitable(result) else result  # a plain function will do
 
 
 def callable_behind(target: Any, fixed: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:

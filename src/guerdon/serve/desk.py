@@ -173,6 +173,7 @@ class _Parts:
 
     def __init__(self, ticket: Ticket, answer: Answer) -> None:
         self.ticket, self.answer = ticket, answer
+        self.jobs: list[Job] = []
         self._found: list[Outcome | None] = [*answer.outcomes, *([None] * len(answer.rows))]
         self._left = len(answer.rows)
 
@@ -200,6 +201,8 @@ class _Part(Job):
     def land(self, desk: Desk, answer: Answer) -> None:
         if self._parts.take(self._start, answer.outcomes):
             desk.complete(self._parts.ticket, self._parts.answer, self._parts.outcomes())
+        elif answer.rows:
+            desk.split(self._parts, self._start + len(answer.outcomes), answer.rows)
 
     def fail(self, desk: Desk, verdict: Outcome) -> None:
         self.land(desk, Answer(0, 0.0, outcomes=(verdict,) * len(self.rows or ())))
@@ -360,17 +363,20 @@ class Desk:
         if ticket.read_only:
             ticket.on_read(pickle.loads(answer.context))
         parts = _Parts(ticket, answer)
+        ticket.parts = parts.jobs
         if answer.outcomes and ticket.read_only:
             ticket.on_outcomes(0, answer.outcomes)
         if not answer.rows:
             self.complete(ticket, answer, answer.outcomes)
             return
-        size, done = self._part_size(len(answer.rows)), len(answer.outcomes)
-        ticket.parts = [
-            _Part(parts, done + start, answer.rows[start : start + size])
-            for start in range(0, len(answer.rows), size)
-        ]
-        for part in ticket.parts:
+        self.split(parts, len(answer.outcomes), answer.rows)
+
+    def split(self, parts: _Parts, first: int, rows: tuple[bytes, ...]) -> None:
+        """Hand out the samples of a request from the one at ``first`` on."""
+        size = self._part_size(len(rows))
+        for start in range(0, len(rows), size):
+            part = _Part(parts, first + start, rows[start : start + size])
+            parts.jobs.append(part)
             self._enqueue(part)
 
     def _part_size(self, count: int) -> int:

@@ -192,5 +192,9 @@ class _Flight:
             try:
                 value = yield awaited
                 step = inner.send
+            except GeneratorExit:  # the loop is gone, and whoever waited for the result
+                self._landed = True
+                inner.close()
+                raise
             except BaseException as error:  # a cancellation is the inner coroutine's to deal with
                 step, value = inner.throw, error

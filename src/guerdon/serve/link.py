@@ -8,11 +8,14 @@ whose health checks no reward can block.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import logging
 import os
 import socket
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 from guerdon.errors import CrashError
 from guerdon.reward.function import RewardFunction
@@ -23,12 +26,38 @@ from guerdon.serve.servant import Servant
 
 log = logging.getLogger("guerdon.serve")
 
+_GRACE = 0.2
 SERVE, ABANDON = b"s", b"a"
 """What the process that listens asks of the one that started it."""
 
 
 class _Abandoned(BaseException):
     """Raised in the midst of a call that overran; not an Exception, which a reward might take for its own."""
+
+
+@contextlib.contextmanager
+def _loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """An event loop that waits at its end only a moment for those who refuse to be cancelled."""
+    loop = (fast_loop() or asyncio.new_event_loop)()
+    loop.set_exception_handler(_complain)
+    asyncio.set_event_loop(loop)
+    try:
+        yield loop
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left, timeout=_GRACE))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+def _complain(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    # That a call was abandoned, and what its loop left behind, has been told.
+    if not isinstance(context.get("exception"), _Abandoned) and not loop.is_closed():
+        loop.default_exception_handler(context)
 
 
 class LinkPeer(Channel):
@@ -88,9 +117,9 @@ class LinkHost:
         slot = Slot(slot_fd)
         os.close(slot_fd)  # the page stays mapped
         try:
-            with socket.socket(fileno=fd) as connection, asyncio.Runner(loop_factory=fast_loop()) as runner:
+            with socket.socket(fileno=fd) as connection, _loop() as loop:
                 servant = Servant(self._reward, slot)
-                runner.run(self._resident.serve(servant, connection, Frames(), []))
+                loop.run_until_complete(self._resident.serve(servant, connection, Frames(), []))
         except _Abandoned:
             return
 
