@@ -94,7 +94,7 @@ def test_a_reward_that_does_not_load() -> None:
             return (_refuse, ())
 
     broken.state = Unpicklable()  # type: ignore[attr-defined]
-    with pytest.raises(RewardError, match="does not load.*not here"):
+    with pytest.raises(RewardError, match=r"does not load.*not here"):
         _served(broken)
 
 
