@@ -88,7 +88,7 @@ def test_what_we_write_is_read(
     for piece in in_pieces(data, sizes):
         client.receive_data(piece)
     assert client.parser_exc is None
-    events = client.events_received()
+    events = [event for event in client.events_received() if isinstance(event, Frame)]
     assert [event.data for event in events if event.opcode is Opcode.TEXT] == [
         text.encode() for text in texts
     ]

@@ -113,7 +113,8 @@ def test_unknown_fields_are_named(server: Scary) -> None:
 
 def test_empty_metadata() -> None:
     with serve_work.ActServer(port=0, blocking=False) as running:
-        for metadata in ({}, {"metadata": None}, {"metadata": {}}, {"metadata": {"any": [1]}}):
+        cases: list[dict[str, Any]] = [{}, {"metadata": None}, {"metadata": {}}, {"metadata": {"any": [1]}}]
+        for metadata in cases:
             assert call(url(running), "/score", {**turns("abc"), **metadata}).json["reward"] == 3.0
 
 

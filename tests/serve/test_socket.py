@@ -47,7 +47,7 @@ def server() -> Iterator[RunningServer]:
         yield running
 
 
-def opened(server: RunningServer, path: str = "/ws", **more: Any) -> ClientConnection:
+def opened(server: RunningServer, path: str = "/ws", **more: Any) -> Any:
     return connect(server.url.replace("http", "ws", 1) + path, compression=None, **more)
 
 
@@ -174,7 +174,8 @@ def test_ten_thousand_messages(server: RunningServer) -> None:
     """All sent before one answer is read: the server holds back, and answers every one once."""
     with connected(server.url) as raw:
         _shake(raw, "/ws")
-        count, found = 10_000, []
+        count = 10_000
+        found: list[Any] = []
         frames = b"".join(_masked(json.dumps(turns("x" * (n % 70), id=n)).encode()) for n in range(count))
         reader = _Frames(raw)
         sent = 0
