@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 from guerdon.errors import CrashError, error_of_kind, kind_of
@@ -93,10 +93,10 @@ class RunningServer:
             self._host.join(_SLACK)
         self._link.close()
 
-    def wait(self) -> None:
-        """Return once the server has ended: by SIGTERM or Ctrl-C to this process, or by itself."""
-        with _passed_on(self._process):
-            self._process.wait()
+    def wait(self, signals: Signals) -> None:
+        """Return once the server has ended: by a signal to this process, or by itself."""
+        signals.pass_on_to(self._process)
+        self._process.wait()
         self.stop()
 
     def __enter__(self) -> Self:
@@ -116,26 +116,42 @@ def _start(theirs: socket.socket) -> subprocess.Popen[bytes]:
     )
 
 
-@contextlib.contextmanager
-def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """SIGTERM and Ctrl-C for the server, where this is the thread that gets signals."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    pressed = 0
+class Signals:
+    """SIGTERM and Ctrl-C for a server, caught from before it is started, where this is the thread that gets them."""
 
-    def pass_on(number: int, _: Any) -> None:
-        nonlocal pressed
-        pressed += number == signal.SIGINT
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGKILL if pressed > 1 else signal.SIGTERM)
+    def __init__(self) -> None:
+        self._before: dict[int, Any] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._caught: list[int] = []
 
-    before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                self._before[number] = signal.signal(number, self._catch)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def pass_on_to(self, process: subprocess.Popen[bytes]) -> None:
+        """Hand on what comes, and what has come already."""
+        self._process = process
+        if self._caught:
+            self._tell()
+
+    def _catch(self, number: int, frame: Any) -> None:
+        self._caught.append(number)
+        if self._process is not None:
+            self._tell()
+        elif self._caught.count(signal.SIGINT) > 1:
+            raise KeyboardInterrupt  # it does not start, and is not waited for
+
+    def _tell(self) -> None:
+        assert self._process is not None
+        at_once = self._caught.count(signal.SIGINT) > 1
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGKILL if at_once else signal.SIGTERM)
 
 
 def _read_error(link: socket.socket) -> Exception:

@@ -89,15 +89,18 @@ class RewardServer(ABC, Generic[MetadataT]):
         self._running: RunningServer | None = None
         if _detached.get():
             return
-        self._start(workers, options)
-        if blocking:
-            from guerdon.serve.resident import collect_less
+        if not blocking:
+            self._start(workers, options)
+            return
+        from guerdon.serve.beside import Signals
+        from guerdon.serve.resident import collect_less
 
-            assert self._running is not None
+        with Signals() as signals:
+            running = self._start(workers, options)
             collect_less()
-            self._running.wait()
+            running.wait(signals)
 
-    def _start(self, workers: int | None, options: dict[str, Any]) -> None:
+    def _start(self, workers: int | None, options: dict[str, Any]) -> RunningServer:
         from guerdon.serve.beside import RunningServer
         from guerdon.serve.link import LinkHost
         from guerdon.serve.options import ServeOptions
@@ -114,6 +117,7 @@ class RewardServer(ABC, Generic[MetadataT]):
             host = LinkHost(reward, limits.timeout, limits.concurrency)
             self._running = RunningServer(known, [Post(reward.name, reward.version, limits, None)], host)
         self.port = self._running.port
+        return self._running
 
     @property
     def url(self) -> str | None:

@@ -97,7 +97,7 @@ class SampleWork(Work):
         self._choice, self._format, self._context = choice, format, asked.context
         self.items = asked.samples
         self.whole = reward.is_batch
-        self.divisible = format is not None
+        self.divisible = True
 
     def run(self, item: Sample) -> Outcome:
         if self._reward.is_async:
