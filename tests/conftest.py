@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
@@ -28,7 +27,6 @@ def references_directory() -> Path:
 ACCEPTED_SKIPS: Mapping[str, Callable[[], bool]] = {
     "no shared data": lambda: not data_directory().is_dir(),
     "no reference documents": lambda: not references_directory().is_dir(),
-    "no openssl": lambda: shutil.which("openssl") is None,
 }
 
 

@@ -51,12 +51,12 @@ class Frames:
             end = start + _HEAD.size + length
             if len(self._buffer) < end:
                 break
-            body = bytes(memoryview(self._buffer)[start + _HEAD.size : end])
-            start = end
             try:
-                message = pickle.loads(body)
+                with memoryview(self._buffer)[start + _HEAD.size : end] as body:
+                    message = pickle.loads(body)
             except Exception as error:  # a message is plain data, so what does not load was damaged
                 raise BrokenFrameError from error
+            start = end
             yield message
         if start:
             del self._buffer[:start]

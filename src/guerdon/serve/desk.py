@@ -31,6 +31,8 @@ _GATHERED = 16
 """Calls that are so quick that handing them over costs as much are handed over together: those that come while a
 peer is busy wait until it has answered, or until there are this many."""
 _BEAT_SLACK = 1.0
+_SLOW_SECONDS = 0.2
+"""After how long in one sample a peer counts as held up."""
 _LOAD_TRIES = 3
 _LOAD_AGAIN_SECONDS = 5.0
 _BLAMELESS_DEATHS = 3
@@ -588,6 +590,8 @@ class Desk:
         if not station.jobs or station.stopping:
             return
         running = peer.running()
+        if running[0] in station.jobs and now - running[1] > _SLOW_SECONDS:
+            self._relieve(station, running[0])
         if self._overran(station, running, now) and peer.running() == running:
             self._end(
                 station, running[0], peer.item(), DeadlineError.kind, overran(self.name, self.limits.timeout)
@@ -596,6 +600,14 @@ class Desk:
             megabytes = (self.limits.max_memory or 0) / 1e6
             message = f"{self.name} outgrew the {megabytes:,.0f} MB that a worker may add (max_memory)"
             self._end(station, running[0], peer.item(), MemoryLimitError.kind, message)
+
+    def _relieve(self, station: _Station, index: int) -> None:
+        """Have an idle peer do what lies with one that is held up; what that answers too late is not heard."""
+        idle = any(other.peer.ready and not other.jobs and not other.stopping for other in self._stations)
+        if not idle or self._queue or self.description is None or not self.description.direct:
+            return
+        for identity in reversed([number for number in station.jobs if number != index]):
+            self._enqueue(station.jobs.pop(identity), first=True)
 
     def _overran(self, station: _Station, running: tuple[int, float], now: float) -> bool:
         """Whether an item is over its deadline, or the peer has not got on for longer than one may take."""

@@ -186,7 +186,7 @@ def _reply(outcome: Outcome, identity: int | None, made_by: bytes) -> Reply | Ou
         return failure(NotApplicableError.kind, outcome.reason or "the reward does not apply to this sample")
     parts = [b'"made_by":' + made_by]
     if outcome.reason is not None:
-        parts.append(b'"reason":' + to_json(outcome.reason))
+        parts.append(b'"reason":' + json_bytes(outcome.reason))
     if outcome.metrics:
         parts.append(b'"metrics":' + json_bytes(metrics_as_dicts(outcome.metrics)))
     number = b"null" if identity is None else b"%d" % identity
