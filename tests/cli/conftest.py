@@ -1,6 +1,6 @@
 """Fixtures for the command line's tests."""
 
 from cli_work import guerdon, work
-from serve_work import serve
+from command_work import serve
 
 __all__ = ["guerdon", "serve", "work"]

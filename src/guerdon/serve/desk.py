@@ -9,14 +9,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from guerdon.errors import CrashError, DeadlineError, MemoryLimitError, error_of_kind
 from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.wire import IDLE, BrokenFrameError, frame
 from guerdon.scoring.worker import overran
-from guerdon.serve.calls import EVERY, TOGETHER, Answer, Call
-from guerdon.serve.format import json_bytes
+from guerdon.serve.calls import EVERY, TOGETHER, Answer
+from guerdon.serve.jobs import Job, Part, Parts, Ticket, Writing, refused_answer
+from guerdon.serve.peer import Peer
 from guerdon.serve.schema import Description
 
 log = logging.getLogger("guerdon.serve")
@@ -35,32 +36,9 @@ _SLOW_SECONDS = 0.2
 """After how long in one sample a peer counts as held up."""
 _LOAD_TRIES = 3
 _LOAD_AGAIN_SECONDS = 5.0
-_BLAMELESS_DEATHS = 3
 _STOP_SECONDS = 5.0
 _STOP_BUSY_SECONDS = 0.5
 """How long a peer is waited for that is in the midst of a call which nobody waits for any more."""
-
-
-class Peer(Protocol):
-    """Who answers calls at the other end of a socket: a worker process, or the process that started the server."""
-
-    ready: bool
-    baseline: int
-
-    def fileno(self) -> int: ...
-    @property
-    def wants_to_write(self) -> bool: ...
-    def send_frame(self, data: bytes) -> None: ...
-    def flush(self) -> None: ...
-    def receive(self) -> list[Any] | None: ...
-    def running(self) -> tuple[int, float]: ...
-    def item(self) -> int: ...
-    def last_beat(self) -> float: ...
-    def resident_bytes(self) -> int | None: ...
-    def is_alive(self) -> bool: ...
-    def kill(self) -> None: ...
-    def close(self) -> None: ...
-    def cause_of_death(self) -> str: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,153 +55,6 @@ class DeskLimits:
     load_timeout: float
     max_queue: int
     """Requests that may wait or be in the works."""
-
-
-class Job:
-    """Something to be answered by one peer; a plain class, whose defaults cost nothing when it is made."""
-
-    choices: tuple[tuple[int, str], ...] = ()
-    body: bytes = b""
-    rows: tuple[bytes, ...] | None = None
-    outcomes: tuple[Outcome, ...] | None = None
-    context: bytes = b""
-    known: dict[int, Outcome] | None = None
-    careful = False
-    read_only = False
-    plain = True
-    """Whether it is no more than a body."""
-    alone = False
-    """Goes to a peer that has nothing else, because one died with it in hand and none could be blamed."""
-    deaths = 0
-    dropped = False
-    """Nobody waits for the answer any more."""
-
-    def land(self, desk: Desk, answer: Answer) -> None:
-        """Take the answer."""
-        raise NotImplementedError
-
-    def fail(self, desk: Desk, verdict: Outcome) -> None:
-        """Take that there will be no answer: whoever has it in hand dies before the first item."""
-        raise NotImplementedError
-
-    def fields(self, identity: int) -> tuple[Any, ...]:
-        """The Call, without the fields at its end that are as they are by default."""
-        if self.plain:
-            return (identity, self.choices, self.body)
-        call = Call(
-            identity,
-            self.choices,
-            self.body,
-            self.known,
-            self.careful,
-            self.read_only,
-            self.rows,
-            self.outcomes,
-            self.context,
-        )
-        return tuple(call)
-
-    def blame(self, verdict: Outcome, item: int) -> None:
-        """Take down that an item failed; of items that ran together, find out which it was."""
-        self.plain = False
-        if item != TOGETHER:
-            self.known = {**(self.known or {}), item: verdict}
-        elif self.careful:
-            self.known = {**(self.known or {}), EVERY: verdict}
-        else:
-            self.careful = True
-
-    def suspect(self, verdict: Outcome) -> None:
-        """A peer died with this in hand, and what it ran is not known."""
-        self.plain = False
-        self.careful = self.alone = True
-        self.deaths += 1
-        if self.deaths >= _BLAMELESS_DEATHS:
-            self.known = {**(self.known or {}), EVERY: verdict}
-
-
-class Ticket(Job):
-    """A request that waits for its answer; whoever asks says what is done with it."""
-
-    deadline = 0.0
-    settled = False
-    parts: Sequence[Job] = ()
-
-    def done(self, answer: Answer) -> None:
-        """Take the response; called once."""
-        raise NotImplementedError
-
-    def on_read(self, context: Any) -> None:
-        """Take what the format keeps of a request, where the results are wanted as they come."""
-
-    def on_outcomes(self, start: int, outcomes: Sequence[Outcome]) -> None:
-        """Take outcomes as they come: the first one's position, and those that follow it."""
-
-    def land(self, desk: Desk, answer: Answer) -> None:
-        if answer.status:
-            desk.settle(self, answer)
-        else:
-            desk.share(self, answer)
-
-    def fail(self, desk: Desk, verdict: Outcome) -> None:
-        kind, message = verdict.kind or CrashError.kind, verdict.error or ""
-        desk.settle(self, _refused(504 if kind == DeadlineError.kind else 500, kind, message))
-
-
-class _Parts:
-    """A request whose samples are scored in parts, by whoever has time."""
-
-    def __init__(self, ticket: Ticket, answer: Answer) -> None:
-        self.ticket, self.answer = ticket, answer
-        self.jobs: list[Job] = []
-        self._found: list[Outcome | None] = [*answer.outcomes, *([None] * len(answer.rows))]
-        self._left = len(answer.rows)
-
-    def take(self, start: int, outcomes: Sequence[Outcome]) -> bool:
-        """Take the outcomes of a part; whether it was the last."""
-        self._found[start : start + len(outcomes)] = outcomes
-        self._left -= len(outcomes)
-        if self.ticket.read_only and not self.ticket.settled:
-            self.ticket.on_outcomes(start, outcomes)
-        return not self._left
-
-    def outcomes(self) -> tuple[Outcome, ...]:
-        """All of them, in order."""
-        return tuple(outcome for outcome in self._found if outcome is not None)
-
-
-class _Part(Job):
-    """Some samples of a request."""
-
-    plain = False
-
-    def __init__(self, parts: _Parts, start: int, rows: tuple[bytes, ...]) -> None:
-        self._parts, self._start, self.rows = parts, start, rows
-
-    def land(self, desk: Desk, answer: Answer) -> None:
-        if self._parts.take(self._start, answer.outcomes):
-            desk.complete(self._parts.ticket, self._parts.answer, self._parts.outcomes())
-        elif answer.rows:
-            desk.split(self._parts, self._start + len(answer.outcomes), answer.rows)
-
-    def fail(self, desk: Desk, verdict: Outcome) -> None:
-        self.land(desk, Answer(0, 0.0, outcomes=(verdict,) * len(self.rows or ())))
-
-
-class _Writing(Job):
-    """A request whose samples are all scored and whose response is to be written."""
-
-    plain = False
-
-    def __init__(self, ticket: Ticket, answer: Answer, outcomes: tuple[Outcome, ...]) -> None:
-        self._ticket, self.outcomes = ticket, outcomes
-        self.choices, self.context = (answer.choice,), answer.context
-
-    def land(self, desk: Desk, answer: Answer) -> None:
-        desk.settle(self._ticket, answer)
-
-    def fail(self, desk: Desk, verdict: Outcome) -> None:
-        self._ticket.fail(desk, verdict)
 
 
 @dataclass(slots=True, eq=False)
@@ -336,7 +167,7 @@ class Desk:
     def submit(self, ticket: Ticket) -> None:
         """Have a request answered."""
         if self._closed:
-            self.settle(ticket, _refused(503, "draining", "the server is stopping; ask again"))
+            self.settle(ticket, refused_answer(503, "draining", "the server is stopping; ask again"))
             return
         ticket.deadline = self._loop.time() + self.limits.request_timeout
         self._tickets[ticket] = None
@@ -355,7 +186,7 @@ class Desk:
     def refuse_all(self, status: int, kind: str, message: str) -> None:
         """Answer everything that waits or is in the works with a refusal."""
         for ticket in list(self._tickets):
-            self.settle(ticket, _refused(status, kind, message))
+            self.settle(ticket, refused_answer(status, kind, message))
             self.drop(ticket)
 
     # From a request to its answer, by way of its parts where it has many samples that take long.
@@ -364,7 +195,7 @@ class Desk:
         """Have the samples that are left of a request scored by whoever has time."""
         if ticket.read_only:
             ticket.on_read(pickle.loads(answer.context))
-        parts = _Parts(ticket, answer)
+        parts = Parts(ticket, answer)
         ticket.parts = parts.jobs
         if answer.outcomes and ticket.read_only:
             ticket.on_outcomes(0, answer.outcomes)
@@ -373,11 +204,11 @@ class Desk:
             return
         self.split(parts, len(answer.outcomes), answer.rows)
 
-    def split(self, parts: _Parts, first: int, rows: tuple[bytes, ...]) -> None:
+    def split(self, parts: Parts, first: int, rows: tuple[bytes, ...]) -> None:
         """Hand out the samples of a request from the one at ``first`` on."""
         size = self._part_size(len(rows))
         for start in range(0, len(rows), size):
-            part = _Part(parts, first + start, rows[start : start + size])
+            part = Part(parts, first + start, rows[start : start + size])
             parts.jobs.append(part)
             self._enqueue(part)
 
@@ -396,7 +227,7 @@ class Desk:
         if ticket.read_only:
             self.settle(ticket, answer._replace(outcomes=outcomes, rows=()))
         else:
-            ticket.parts = [_Writing(ticket, answer, outcomes)]
+            ticket.parts = [Writing(ticket, answer, outcomes)]
             self._enqueue(ticket.parts[0])
 
     def settle(self, ticket: Ticket, answer: Answer) -> None:
@@ -567,7 +398,7 @@ class Desk:
                 return
             seconds = self.limits.request_timeout
             message = f"{self.name} did not answer within {seconds:g} s, waiting included"
-            self.settle(ticket, _refused(504, DeadlineError.kind, message))
+            self.settle(ticket, refused_answer(504, DeadlineError.kind, message))
             self.drop(ticket)
 
     def _look_at(self, station: _Station, now: float) -> None:
@@ -709,8 +540,3 @@ class Desk:
             if station.writing:
                 self._loop.remove_writer(station.peer.fileno())
             station.peer.close()
-
-
-def _refused(status: int, kind: str, message: str) -> Answer:
-    body = json_bytes({"detail": message, "error": {"kind": kind, "message": message}})
-    return Answer(0, 0.0, status, body, failures={kind: 1})

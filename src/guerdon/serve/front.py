@@ -20,7 +20,7 @@ import uvicorn
 
 from guerdon.errors import InputError
 from guerdon.serve.app import create_app
-from guerdon.serve.desk import Desk, DeskLimits, Peer
+from guerdon.serve.desk import Desk, DeskLimits
 from guerdon.serve.gate import STOPPING, Gate
 from guerdon.serve.journal import Journal
 from guerdon.serve.keys import Keys
@@ -28,6 +28,7 @@ from guerdon.serve.lane import SWEEP_SECONDS, Lane
 from guerdon.serve.logs import Log
 from guerdon.serve.metrics import Gauges, Metrics
 from guerdon.serve.options import ServeOptions, is_loopback
+from guerdon.serve.peer import Peer
 from guerdon.serve.resident import collect_less, fast_loop
 from guerdon.serve.socket import GOODBYE_SECONDS
 from guerdon.serve.tracing import tracing

@@ -14,9 +14,10 @@ from typing import Any
 from pydantic_core import from_json
 
 from guerdon.serve.calls import Answer
-from guerdon.serve.desk import Desk, Ticket
+from guerdon.serve.desk import Desk
 from guerdon.serve.format import json_bytes
 from guerdon.serve.idempotency import Begun, Done, Memory, Reply
+from guerdon.serve.jobs import Ticket
 from guerdon.serve.journal import Entry, Journal
 from guerdon.serve.keys import Keys, Verdict
 from guerdon.serve.logs import Log, RequestIds, sane_request_id

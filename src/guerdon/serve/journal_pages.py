@@ -10,8 +10,8 @@ from fastapi import FastAPI, HTTPException, Path, Query, Request
 from pydantic import BaseModel
 
 from guerdon.serve.calls import Answer
-from guerdon.serve.desk import Ticket
 from guerdon.serve.gate import STOPPING, Gate, error_reply, names_loopback
+from guerdon.serve.jobs import Ticket
 from guerdon.serve.journal import Journal, Recorded, adaptive_requests, read_journal, url_of
 from guerdon.serve.journal import Query as Wanted
 from guerdon.serve.protocols import FORMATS

@@ -25,7 +25,6 @@ from guerdon.serve.servant import ANSWER_FIELDS, Servant, packed, ran_out_of_mem
 _FLUSH_SECONDS = 0.005
 _BEAT_SECONDS = 0.05
 _READ_BYTES = 1 << 18
-_LANDING_SECONDS = 30.0
 _FAILURES = Answer._fields.index("failures")
 _PLAIN_FIELDS = 3
 """How many fields of a Call there are where it is no more than a body."""
