@@ -139,6 +139,12 @@ def test_it_accepts_once_it_returns_and_nothing_listens_once_it_is_stopped() -> 
         assert again.port == port
 
 
+def test_adaptives_own_words_for_options(capfd: pytest.CaptureFixture[str]) -> None:
+    with Scary(port=0, blocking=False, verbose=True, request_timeout_s=0.3) as server:
+        assert call(url(server), "/score", turns("ab", metadata={"scary_letter": "q"})).status == 200
+    assert "POST /score 200" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

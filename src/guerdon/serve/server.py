@@ -44,7 +44,8 @@ class RewardServer(ABC, Generic[MetadataT]):
     ``workers=N`` the class is made anew in N processes with the same arguments, and what overruns is killed.
 
     ``options`` are those of ``guerdon.serve.options.ServeOptions``: ``host``, ``api_key``, ``allow_anonymous``,
-    ``timeout``, ``drain``, ``journal``, … Raises InputError where the port is taken or the host is reached by
+    ``timeout``, ``drain``, ``journal``, …; ``verbose`` and ``request_timeout_s`` are Adaptive's words for
+    ``access_log`` and ``request_timeout``. Raises InputError where the port is taken or the host is reached by
     others and there is no key.
 
     >>> from guerdon import EmptyMetadata, RewardFunction, Sample
@@ -81,6 +82,8 @@ class RewardServer(ABC, Generic[MetadataT]):
         blocking: bool = True,
         *,
         workers: int | None = None,
+        verbose: bool = False,
+        request_timeout_s: float | None = None,
         **options: Any,
     ) -> None:
         self.port = port
@@ -89,6 +92,10 @@ class RewardServer(ABC, Generic[MetadataT]):
         self._running: RunningServer | None = None
         if _detached.get():
             return
+        if verbose:
+            options.setdefault("access_log", True)
+        if request_timeout_s is not None:
+            options.setdefault("request_timeout", request_timeout_s)
         if not blocking:
             self._start(workers, options)
             return
