@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -476,3 +477,13 @@ def test_the_page_of_the_formats(server: RunningServer) -> None:
     assert {"/score", "/v1/batch_score", "/rewards/{reward}/score", "/state"} <= set(page["paths"])
     assert {"get", "post"} <= set(page["paths"]["/state"])
     assert call(server.url, "/docs").status == 200
+
+
+def test_the_page_of_documentation_brings_its_own_scripts(server: RunningServer) -> None:
+    page = call(server.url, "/docs", method="GET")
+    assert page.status == 200
+    sources = re.findall(r'(?:src|href)="([^"]+)"', page.body.decode())
+    assert sources
+    for source in sources:
+        assert source.startswith("/")
+        assert call(server.url, source, method="GET").status == 200

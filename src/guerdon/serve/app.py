@@ -10,6 +10,7 @@ from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi_offline import FastAPIOffline
 from pydantic_core import from_json
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.requests import ClientDisconnect
@@ -36,7 +37,8 @@ _KINDS = {401: "key", 403: "key", 404: "not_found", 405: "method"}
 
 def create_app(gate: Gate) -> FastAPI:
     """The ASGI application for a gate's rewards."""
-    app = FastAPI(
+    # Its page of documentation brings its own scripts: a cluster for training may have no way to the internet.
+    app = FastAPIOffline(
         title="Guerdon reward server",
         version=__version__,
         description="Rewards for training language models, in the wire formats of those that ask for them.",

@@ -25,6 +25,7 @@ def describe(app: FastAPI, gate: Gate) -> None:
                 title=app.title, version=app.version, description=app.description, routes=app.routes
             )
             _add_formats(page, len(gate.keys) > 0)
+            page["tags"] = [{"name": name} for name in (*(f.name for f in FORMATS), "rewards", "health")]
             app.openapi_schema = page
         return app.openapi_schema
 
