@@ -26,6 +26,8 @@ _READ_SECONDS = 60.0
 _IDLE_SECONDS = 75.0
 """How long a connection is kept on which no request comes."""
 SWEEP_SECONDS = 5.0
+_SHORT_DIGITS = 6
+"""A body of less than 100,000 bytes is read to its end before it is refused, and the connection goes on."""
 _LINGER_SECONDS = 2.0
 """How long a body that is refused is read on, so that its sender, who is busy sending, sees the answer."""
 
@@ -82,7 +84,7 @@ class Exchange:
         if self.response_complete:
             self.lane.transport.close()
         elif self.started:
-            self._ask()
+            self.begin()
 
     def begin(self) -> None:
         """Its turn has come on this connection."""
@@ -100,8 +102,8 @@ class Exchange:
         lane.gate.begin(self._asking)
 
     def refuse(self, reply: Reply) -> None:
-        """Answer before the body has come, once its turn has come; what is still to come of it is thrown away."""
-        if not self.started:
+        """Answer once its turn has come, and a short body with it; of a long one no more is waited for."""
+        if not self.started or (self.more_body and self._is_short()):
             self._refusal = reply
             return
         gate = self.lane.gate
@@ -109,6 +111,13 @@ class Exchange:
         if self.more_body:
             self.keep_alive = False
         self.reply(reply)
+
+    def _is_short(self) -> bool:
+        """Whether the rest of the body is on its way already, as much as anybody can tell."""
+        if self.lane.expect_100_continue:
+            return False
+        length = dict(self.headers).get(b"content-length", b"")
+        return length.isdigit() and len(length) < _SHORT_DIGITS
 
     def reply(self, reply: Reply) -> None:
         """Write the response, and let the next request on this connection have its turn."""
@@ -166,6 +175,7 @@ class Lane(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._arriving = True
+        self._parting = False
         self._since = monotonic()
         """Since when a request has been arriving, or none has."""
         self.client_name = ""
@@ -186,6 +196,8 @@ class Lane(HttpToolsProtocol):
         self.url, self.headers, self.expect_100_continue = b"", [], False
 
     def on_headers_complete(self) -> None:
+        if self._parting:  # what comes after the last response is read and thrown away
+            return
         endpoint = self._endpoint()
         if endpoint is None:
             self._as_usual()
@@ -257,6 +269,7 @@ class Lane(HttpToolsProtocol):
         lines += (b"x-request-id: ", exchange.request_id.encode("latin-1"), b"\r\n")
         close = not exchange.keep_alive or self.gate.leaving
         if close:
+            self._parting = True
             lines.append(b"connection: close\r\n")
         lines += (b"content-length: %d\r\n\r\n" % len(body), body)
         self.transport.write(b"".join(lines))
@@ -269,7 +282,7 @@ class Lane(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         # As uvicorn does, but for a timer for every response: all connections are swept together.
         self.server_state.total_requests += 1
-        if self.transport.is_closing():
+        if self._parting or self.transport.is_closing():
             return
         self._since = monotonic()
         self.flow.resume_reading()
