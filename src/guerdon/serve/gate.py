@@ -7,6 +7,7 @@ sockets.
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,9 +76,9 @@ class Asking(Ticket):
         self.choices = endpoint.choices
         self.started = time.perf_counter()
 
+    @abstractmethod
     def reply(self, reply: Reply) -> None:
         """Send the reply to whoever asked; called once."""
-        raise NotImplementedError
 
     def done(self, answer: Answer) -> None:
         self._gate.answered(self, answer)

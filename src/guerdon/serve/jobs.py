@@ -6,6 +6,7 @@ response is written once they are all there.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _BLAMELESS_DEATHS = 3
 
 
-class Job:
+class Job(ABC):
     """Something to be answered by one peer; a plain class, whose defaults cost nothing when it is made."""
 
     choices: tuple[tuple[int, str], ...] = ()
@@ -39,13 +40,13 @@ class Job:
     dropped = False
     """Nobody waits for the answer any more."""
 
+    @abstractmethod
     def land(self, desk: Desk, answer: Answer) -> None:
         """Take the answer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fail(self, desk: Desk, verdict: Outcome) -> None:
         """Take that there will be no answer: whoever has it in hand dies before the first item."""
-        raise NotImplementedError
 
     def fields(self, identity: int) -> tuple[Any, ...]:
         """The Call, without the fields at its end that are as they are by default."""
@@ -90,9 +91,9 @@ class Ticket(Job):
     settled = False
     parts: Sequence[Job] = ()
 
+    @abstractmethod
     def done(self, answer: Answer) -> None:
         """Take the response; called once."""
-        raise NotImplementedError
 
     def on_read(self, context: Any) -> None:
         """Take what the format keeps of a request, where the results are wanted as they come."""
