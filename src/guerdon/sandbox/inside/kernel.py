@@ -7,6 +7,7 @@ import errno
 import os
 import struct
 import time
+from typing import ClassVar
 
 from .numbers import NUMBERS, machine
 
@@ -48,6 +49,14 @@ _AMBIENT_CLEAR_ALL = 4
 _CAPABILITIES_VERSION_3 = 0x2008_0522
 _KEYCTL_JOIN_SESSION_KEYRING = 1
 _CLOSE_RANGE_CLOEXEC = 4
+_SECCOMP_SET_MODE_FILTER = 1
+
+
+class _FilterProgram(ctypes.Structure):
+    """``struct sock_fprog``."""
+
+    _fields_: ClassVar = [("instructions", ctypes.c_ushort), ("first", ctypes.c_char_p)]
+
 
 _library = ctypes.CDLL(None, use_errno=True)
 _syscall = _library.syscall
@@ -179,6 +188,23 @@ def open_process(pid: int) -> int:
 def signal_process(descriptor: int, signal_number: int) -> None:
     """Sends a signal to the process of a descriptor of open_process: never to one that took over its pid."""
     call("pidfd_send_signal", descriptor, signal_number, None, 0)
+
+
+def add_filter(program: bytes, flags: int = 0) -> None:
+    """Lays an array of ``struct sock_filter`` over this thread: ``seccomp(2)``, with ``SECCOMP_FILTER_FLAG_…``.
+
+    It runs once for each run of a program, so it makes no ctypes type of its own.
+    """
+    description = ctypes.byref(_FilterProgram(len(program) // 8, program))
+    if not _NUMBERS:
+        machine()
+    number = ctypes.c_long(_NUMBERS["seccomp"])
+    thread = _syscall(number, ctypes.c_long(_SECCOMP_SET_MODE_FILTER), ctypes.c_long(flags), description)
+    if thread == -1:
+        code = ctypes.get_errno()
+        raise OSError(code, f"seccomp: {os.strerror(code)}")
+    if thread:
+        raise OSError(errno.EBUSY, f"seccomp: thread {thread} has a filter of its own")
 
 
 def join_session_keyring() -> None:

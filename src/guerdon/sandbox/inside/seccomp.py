@@ -6,7 +6,6 @@ program's takes away what the server needs and a program does not: to start proc
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import functools
 import struct
@@ -208,11 +207,7 @@ def install(program: bytes, *, log: bool = False, all_threads: bool = False) -> 
     """
     kernel.no_new_privileges()
     flags = (_SECCOMP_LOG if log else 0) | (_SECCOMP_TSYNC if all_threads else 0)
-    instructions = ctypes.create_string_buffer(program, len(program))
-    pointer = struct.pack("=H6xQ", len(program) // 8, ctypes.addressof(instructions))
-    thread = kernel.call("seccomp", _SECCOMP_MODE_FILTER, flags, pointer)
-    if thread:
-        raise OSError(errno.EBUSY, f"thread {thread} has a filter of its own, so none was installed")
+    kernel.add_filter(program, flags)
 
 
 @functools.cache
