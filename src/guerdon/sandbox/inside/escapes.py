@@ -57,7 +57,10 @@ def _above() -> int:
 
 ATTEMPTS: dict[str, list[Attempt]] = {
     "reading host files": [
-        *(lambda path=path: open(path).read(1) for path in ("/etc/passwd", "/etc/hostname", "/proc/self/environ")),
+        *(
+            lambda path=path: open(path).read(1)
+            for path in ("/etc/passwd", "/etc/hostname", "/proc/self/environ")
+        ),
         *(lambda path=path: os.listdir(path) for path in ("/home", "/root", "/proc", "/var")),
     ],
     "seeing that host files exist": [lambda: os.stat("/etc/passwd")],
