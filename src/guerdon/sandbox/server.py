@@ -15,8 +15,8 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from guerdon.sandbox.execution import Job, Report, Status, Tier
 from guerdon.sandbox.exchange import Exchange, unpacked
+from guerdon.sandbox.execution import Job, Report, Status, Tier
 from guerdon.sandbox.inside.request import Request
 from guerdon.sandbox.surroundings import BOX, Spec, bubblewrap_line, configuration
 

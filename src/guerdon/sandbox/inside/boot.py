@@ -24,11 +24,46 @@ from .numbers import machine
 from .request import MAX_LENGTH
 
 # Imported once here, so that no program pays for them.
-COMMON = (
-    "abc argparse array ast base64 bisect calendar cmath collections copy csv dataclasses datetime decimal "
-    "enum fractions functools hashlib heapq inspect io itertools json linecache math numbers operator pprint "
-    "random re statistics string struct textwrap time traceback types typing"
-).split()
+COMMON = [
+    "abc",
+    "argparse",
+    "array",
+    "ast",
+    "base64",
+    "bisect",
+    "calendar",
+    "cmath",
+    "collections",
+    "copy",
+    "csv",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "enum",
+    "fractions",
+    "functools",
+    "hashlib",
+    "heapq",
+    "inspect",
+    "io",
+    "itertools",
+    "json",
+    "linecache",
+    "math",
+    "numbers",
+    "operator",
+    "pprint",
+    "random",
+    "re",
+    "statistics",
+    "string",
+    "struct",
+    "textwrap",
+    "time",
+    "traceback",
+    "types",
+    "typing",
+]
 
 
 def main() -> None:

@@ -43,9 +43,7 @@ class Surroundings:
         self.base_memory = base_memory
         """Bytes of address space that a run has before its program starts."""
         self.filters = {
-            (processes, execute): seccomp.ProgramFilter(
-                machine(), processes=processes, execute=execute
-            )
+            (processes, execute): seccomp.ProgramFilter(machine(), processes=processes, execute=execute)
             for processes in (False, True)
             for execute in (False, True)
             if confined

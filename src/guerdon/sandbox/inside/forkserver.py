@@ -13,7 +13,6 @@ import signal
 import socket
 import time
 from contextlib import suppress
-from typing import Any
 
 from . import child, kernel, scratch
 from .child import Role, Surroundings
