@@ -15,6 +15,7 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
 from typing import Any
 
 from . import kernel, landlock, namespaces, seccomp
@@ -24,46 +25,24 @@ from .numbers import machine
 from .request import MAX_LENGTH
 
 # Imported once here, so that no program pays for them.
-COMMON = [
-    "abc",
-    "argparse",
-    "array",
-    "ast",
-    "base64",
-    "bisect",
-    "calendar",
-    "cmath",
-    "collections",
-    "copy",
-    "csv",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "enum",
-    "fractions",
-    "functools",
-    "hashlib",
-    "heapq",
-    "inspect",
-    "io",
-    "itertools",
-    "json",
-    "linecache",
-    "math",
-    "numbers",
-    "operator",
-    "pprint",
-    "random",
-    "re",
-    "statistics",
-    "string",
-    "struct",
-    "textwrap",
-    "time",
-    "traceback",
-    "types",
-    "typing",
-]
+COMMON = (
+    *(
+        "abc",
+        "argparse",
+        "array",
+        "ast",
+        "base64",
+        "bisect",
+        "calendar",
+        "cmath",
+        "collections",
+        "copy",
+        "csv",
+    ),
+    *("dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq", "inspect"),
+    *("io", "itertools", "json", "linecache", "math", "numbers", "operator", "pprint", "random", "re"),
+    *("statistics", "string", "struct", "textwrap", "time", "traceback", "types", "typing"),
+)
 
 
 def main() -> None:
@@ -99,10 +78,8 @@ def _serve(control: socket.socket, owner: int, config: dict[str, Any], tell: Any
         tell(failed=f"{type(error).__name__}: {error}")
         os._exit(1)
     tell(ready=True)
-    try:
+    with suppress(OSError):  # the owner may go in the midst of an answer
         server.serve()
-    except OSError:  # the owner is gone in the midst of an answer
-        pass
     os._exit(0)
 
 

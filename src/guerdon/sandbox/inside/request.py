@@ -21,10 +21,6 @@ class Request:
     server has read, all its later forks would have in memory.
     """
 
-    __slots__ = (
-        "collect", "cpu_s", "descriptors", "kind", "memory", "names", "output", "processes", "scratch", "steps", "wall_s"
-    )  # fmt: skip
-
     def __init__(
         self,
         kind: Kind,
