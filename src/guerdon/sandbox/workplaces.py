@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from contextlib import suppress
 from functools import cache
+
+from guerdon.sandbox.inside import scratch
 
 _PREFIX = "guerdon-sandbox-"
 
@@ -26,7 +27,9 @@ def make(*, executable: bool = False) -> str:
 
 def remove(box: str) -> None:
     """Removes one, whatever lies in it."""
-    shutil.rmtree(box, ignore_errors=True)
+    if scratch.empty(box):
+        with suppress(OSError):
+            os.rmdir(box)
 
 
 def _sweep(folder: str) -> None:

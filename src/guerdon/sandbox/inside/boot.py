@@ -69,7 +69,7 @@ def main() -> None:
         if config["tier"] == "native":
             namespaces.enter(config, start, inside, lambda pid: tell(pid=pid))
         if config["tier"] in ("landlock", "none"):
-            keeper.stay_behind()
+            keeper.stay_behind(config["box"])
         tell(pid=os.getpid())
         start()
         inside()

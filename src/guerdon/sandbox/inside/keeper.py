@@ -7,12 +7,12 @@ import signal
 import threading
 from contextlib import suppress
 
-from . import kernel
+from . import kernel, scratch
 
 
-def stay_behind() -> None:
+def stay_behind(box: str) -> None:
     """Returns in a fork of this process, which itself waits for the fork's end, ends all that is left of it,
-    and goes. The fork ends if this process does."""
+    removes its working directory, and goes. The fork ends if this process does."""
     kernel.set_subreaper()
     pid = os.fork()
     if pid == 0:
@@ -28,6 +28,9 @@ def stay_behind() -> None:
                 with suppress(ProcessLookupError):
                     os.kill(child, signal.SIGKILL)
             os.wait()
+    if scratch.empty(box):
+        with suppress(OSError):
+            os.rmdir(box)
     os._exit(0)
 
 
