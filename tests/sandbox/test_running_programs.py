@@ -45,7 +45,8 @@ ORDINARY = {
         "40\n",
     ),
     "threads that are waited for": (
-        "import threading, time\nthreading.Thread(target=lambda: (time.sleep(.05), print('late'))).start()\nprint('main')",
+        "import threading, time\nthreading.Thread(target=lambda: (time.sleep(.05), print('late'))).start()\n"
+        "print('main')",
         "",
         "main\nlate\n",
     ),
@@ -82,7 +83,8 @@ ORDINARY = {
     ),
     "time zones": ("import zoneinfo; print(zoneinfo.ZoneInfo('Europe/Berlin'))", "", "Europe/Berlin\n"),
     "dataclasses and pickles of its own": (
-        "import dataclasses, pickle\n@dataclasses.dataclass\nclass P:\n    x: int\nprint(pickle.loads(pickle.dumps(P(3))))",
+        "import dataclasses, pickle\n@dataclasses.dataclass\nclass P:\n    x: int\n"
+        "print(pickle.loads(pickle.dumps(P(3))))",
         "",
         "P(x=3)\n",
     ),
@@ -144,7 +146,8 @@ def test_how_programs_end(sandbox: Sandbox, name: str) -> None:
 ENDLESS = {
     "busy": "while True: pass",
     "busy in C": "sum(range(10**12))",
-    "busy in threads": "import threading\n[threading.Thread(target=lambda: sum(range(10**12))).start() for _ in range(3)]",
+    "busy in threads": "import threading\n"
+    "[threading.Thread(target=lambda: sum(range(10**12))).start() for _ in range(3)]",
     "ignores signals": "import signal\nfor n in (2, 15, 24, 14): signal.signal(n, signal.SIG_IGN)\nwhile True: pass",
     "in its exit function": "import atexit\n@atexit.register\ndef f():\n    while True: pass",
     "in a finalizer": "class A:\n    def __del__(self):\n        while True: pass\nA()",
