@@ -14,7 +14,7 @@ elif VARIANT == "deadline":
 elif VARIANT == "parent":
     attempt("parent's priority", os.setpriority, os.PRIO_PROCESS, os.getppid() or 1, 19)
 elif VARIANT == "user":
-    # Lowers every process of the user: the trainer's too.
-    attempt("user's priority", os.setpriority, os.PRIO_USER, 0, 1)
+    # As it is now, so that nothing changes where it is granted.
+    attempt("user's priority", os.setpriority, os.PRIO_USER, 0, os.getpriority(os.PRIO_PROCESS, 0))
 elif syscall("ioprio_set", 1, os.getppid() or 1, 3 << 13) == 0 and LIBC is not None:
     breach("parent's priority of input and output")
