@@ -21,9 +21,7 @@ elif VARIANT == "pointer":
     say(repr(LIBC.getenv(TARGETS["variable"].encode())))
 elif VARIANT == "stack":
     # A page of the stack is asked for by writing it to a file: a bad address is an error, not a crash.
-    here = ctypes.addressof(ctypes.c_char()) if False else ctypes.cast(ctypes.pythonapi.PyEval_GetFrame, ctypes.c_void_p)
-    marker = ctypes.POINTER(ctypes.c_char_p).in_dll(LIBC, "environ")
-    start = ctypes.cast(marker, ctypes.c_void_p).value or here.value
+    start = ctypes.c_void_p.in_dll(LIBC, "environ").value or ctypes.addressof(ctypes.c_char())
     sink = os.open("sink", os.O_RDWR | os.O_CREAT, 0o600)
     LIBC.write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
     page = start & ~4095

@@ -7,7 +7,6 @@ import signal
 
 from attack import VARIANT, os, say
 
-# One that is ignored goes first: where it is allowed, the other is not tried on more than the parent.
 try:
     target = os.getppid() or 1
     if VARIANT in ("group", "stop_group"):

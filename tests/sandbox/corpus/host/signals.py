@@ -19,7 +19,7 @@ def send(what, *arguments):
 
 if VARIANT in ("canary", "host", "parent", "one", "all"):
     target = {"canary": canary, "host": TARGETS["host_pid"], "parent": parent, "one": 1, "all": -1}[VARIANT]
-    send(VARIANT, "kill", target, NOTHING if target else NOTHING)
+    send(VARIANT, "kill", target, NOTHING)
 elif VARIANT == "group":
     for group in (TARGETS["host_pid"], parent, os.getpgid(0)):
         if group > 1 and group != os.getpid():
