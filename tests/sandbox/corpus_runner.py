@@ -61,8 +61,11 @@ class Watch:
         )
         limits = Limits(**attack.limits)
         started = time.monotonic()
-        with self.outside.reaching(attack.reach):
-            done = self.sandbox.run(attack.program(self.targets), language=attack.language, limits=limits)
+        try:
+            with self.outside.reaching(attack.reach):
+                done = self.sandbox.run(attack.program(self.targets), language=attack.language, limits=limits)
+        except Exception as error:  # whatever a program does, it must raise nothing here
+            return {"id": attack.id, "findings": [f"it raised {error!r}"]}
         took = time.monotonic() - started
         findings = list(self._findings(attack, done, took, limits))
         return {

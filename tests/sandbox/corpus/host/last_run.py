@@ -8,25 +8,26 @@ import sys
 
 from attack import LIBC, ctypes, os, say
 
-# In two halves, so that this program is not what is found.
-needle = b"-of-the-" + b"victim-"
+# In two halves, so that it is not this program that is found, nor a constant of it.
+needle = b"".join((b"-of-the", b"-victim-"))
 
 
 def look(data, where):
     index = data.find(needle)
-    if index >= 0:
+    # What lies before it and after it tells the victim's from the needle itself.
+    if index >= 0 and (data[:index].endswith((b"the-input", b"the-file", b"the-program"))):
         say(f"BREACH {where}: {data[max(0, index - 20) : index + 40]!r}")
 
 
 for thing in gc.get_objects():
     if isinstance(thing, dict | list | tuple | set):
-        for part in list(thing.values()) if isinstance(thing, dict) else list(thing):
-            if isinstance(part, str | bytes | bytearray):
+        for part in list(thing.copy().values()) if isinstance(thing, dict) else list(thing):
+            if isinstance(part, str | bytes | bytearray) and part is not needle:
                 look(part.encode("utf-8", "replace") if isinstance(part, str) else bytes(part), type(thing).__name__)
 frame = sys._getframe()
 while frame:
     for value in frame.f_locals.values():
-        if isinstance(value, str | bytes):
+        if isinstance(value, str | bytes) and value is not needle:
             look(value.encode("utf-8", "replace") if isinstance(value, str) else value, frame.f_code.co_name)
     frame = frame.f_back
 sink = os.open("sink", os.O_RDWR | os.O_CREAT, 0o600)
