@@ -240,7 +240,9 @@ def checked_files(files: Files) -> dict[str, bytes]:
     for name in files:
         parts = name.split("/")
         if not name or "\0" in name or name.startswith("/") or any(part in ("", ".", "..") for part in parts):
-            raise InputError(f"files: {name!r} must be a path within the working directory, such as data/in.txt")
+            raise InputError(
+                f"files: {name!r} must be a path within the working directory, such as data/in.txt"
+            )
     return {name: _bytes(content) for name, content in files.items()}
 
 
