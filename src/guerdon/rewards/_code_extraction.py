@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from guerdon.rewards._code_python import Broken, compiles, continued, defines, parsed
+from guerdon.rewards._code_python import Broken, closed, compiles, continued, defines, parsed
 
 BLOCKS = ("last", "first", "longest", "all")
 
@@ -131,6 +131,23 @@ def _continuation(text: str, language: str, name: str | None, stub: str) -> str 
     if isinstance(tree, ast.Module) and (defines(text, name) or any(isinstance(n, apart) for n in tree.body)):
         return None
     return continued(stub, text, name)
+
+
+def stub_in(prompt: str) -> str:
+    """The Python code in a prompt that a completion may go on with: the prompt, or its last block of code.
+
+    >>> stub_in("Complete this:\\n```python\\ndef double(x):\\n```")
+    'def double(x):\\n'
+    >>> stub_in("What is 2 + 2?")
+    ''
+    """
+    if not re.search(r"^\s*(?:async |def |class |import |from )", prompt, re.MULTILINE):
+        return ""
+    prompt = prompt.replace("\r\n", "\n")
+    if closed(prompt) is not None:
+        return prompt
+    found = [one.text for one in blocks(prompt) if one.language in ("python", "")]
+    return next((text for text in reversed(found) if closed(text) is not None), "")
 
 
 def answered(text: str) -> str:
