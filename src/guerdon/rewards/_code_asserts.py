@@ -63,7 +63,9 @@ def _tree(code: str, what: str) -> ast.Module:
 
 def _given_setup(row: Row) -> str:
     """Imports and code that the data gives for its tests."""
-    imports = [text_of(line, "test_imports") for line in list_of(row.get("test_imports") or [], "test_imports")]
+    imports = [
+        text_of(line, "test_imports") for line in list_of(row.get("test_imports") or [], "test_imports")
+    ]
     setup = _joined(*imports, text_of(row.get("test_setup_code") or "", "test_setup_code"))
     _tree(setup, "test_setup_code")
     return setup

@@ -25,9 +25,48 @@ _TAGS = {
 _LANGUAGE_OF = {tag: language for language, tags in _TAGS.items() for tag in tags}
 _NO_PROGRAM = frozenset(
     {
-        *("text", "txt", "plaintext", "plain", "output", "stdout", "stdin", "input", "console", "log", "json"),
-        *("yaml", "toml", "xml", "html", "css", "markdown", "md", "latex", "tex", "math", "diff", "csv", "sql"),
-        *("typescript", "ts", "ruby", "rb", "php", "kotlin", "swift", "csharp", "cs", "c#", "scala", "haskell"),
+        *(
+            "text",
+            "txt",
+            "plaintext",
+            "plain",
+            "output",
+            "stdout",
+            "stdin",
+            "input",
+            "console",
+            "log",
+            "json",
+        ),
+        *(
+            "yaml",
+            "toml",
+            "xml",
+            "html",
+            "css",
+            "markdown",
+            "md",
+            "latex",
+            "tex",
+            "math",
+            "diff",
+            "csv",
+            "sql",
+        ),
+        *(
+            "typescript",
+            "ts",
+            "ruby",
+            "rb",
+            "php",
+            "kotlin",
+            "swift",
+            "csharp",
+            "cs",
+            "c#",
+            "scala",
+            "haskell",
+        ),
     }
 )
 """Tags of blocks that are no program in a language of ours."""

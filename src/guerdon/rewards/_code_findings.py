@@ -26,7 +26,9 @@ _FRAMES = frozenset(
     | {"tb_frame", "f_back", "f_globals", "f_locals", "f_code", "gi_frame", "cr_frame", "__globals__"}
     | {"__code__", "__closure__", "__subclasses__", "__traceback__"}
 )
-_EQUALITY = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__bool__"})
+_EQUALITY = frozenset(
+    {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__bool__"}
+)
 _SHORT = 3
 """Characters that an input must have to be told from a constant that any program may hold."""
 
@@ -108,7 +110,9 @@ def _blind(made: ast.ClassDef) -> Iterator[str]:
         if isinstance(node, ast.FunctionDef) and node.name in _EQUALITY:
             others = {arg.arg for arg in node.args.args[1:]}
             read = {n.id for part in node.body for n in ast.walk(part) if isinstance(n, ast.Name)}
-            is_constant = isinstance(node.body[-1], ast.Return) and isinstance(node.body[-1].value, ast.Constant)
+            is_constant = isinstance(node.body[-1], ast.Return) and isinstance(
+                node.body[-1].value, ast.Constant
+            )
             if (others and not others & read) or (is_constant and len(node.body) == 1):
                 yield node.name
         elif isinstance(node, ast.Assign):

@@ -88,7 +88,9 @@ class Judge:
         if judged is not True and judged.status in NO_VERDICT:
             raise SandboxError(f"the checker has no verdict: {judged.detail}", status=judged.status)
         if judged is not True:
-            raise InputError(f"the checker fails on the data's own output ({judged.status}); give checker=false")
+            raise InputError(
+                f"the checker fails on the data's own output ({judged.status}); give checker=false"
+            )
 
 
 def _all_passed(results: Sequence[TestResult]) -> bool:

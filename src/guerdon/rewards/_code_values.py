@@ -138,7 +138,9 @@ def _quantity(value: Any, units: Mapping[str, float], what: str) -> float | None
         parts = re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]*?)s?\s*", value)
         unit = parts[2].lower() if parts else ""
         if parts is None or (unit and unit not in units):
-            raise InputError(f"{what} must be a number with a unit such as {next(iter(units))}s, not {shown(value)}")
+            raise InputError(
+                f"{what} must be a number with a unit such as {next(iter(units))}s, not {shown(value)}"
+            )
         value, factor = parts[1], units.get(unit, 1.0)
     try:
         number = float(value) * factor

@@ -85,7 +85,9 @@ def code(
     chosen = one_of(block, BLOCKS, "block")
     extraction = extract(said, spoken, block=chosen, entry_point=suite.entry_point, stub=stub)
     scale = _Scale.of(scoring, weights, suite)
-    stop = scale.scoring == "all" if stop_on_failure is None else yes_or_no(stop_on_failure, "stop_on_failure")
+    stop = (
+        scale.scoring == "all" if stop_on_failure is None else yes_or_no(stop_on_failure, "stop_on_failure")
+    )
     judge = Judge(
         sandbox=_sandboxes.shared(isolation),
         language=spoken,
@@ -128,14 +130,18 @@ def _suite(tests: Any, ground_truth: Any, row: Mapping[str, Any], stub: str) -> 
     if ground_truth is not None:
         return suite_in(ground_truth, rest, stub, "the ground truth")
     columns = ", ".join(sorted(map(str, row))[:12]) or "none"
-    raise InputError(f"there are no tests (columns: {columns}); give tests, or a column that docs/code.md names")
+    raise InputError(
+        f"there are no tests (columns: {columns}); give tests, or a column that docs/code.md names"
+    )
 
 
 def _language(given: str | None, suite: Suite) -> str:
     name = given or suite.language or "python"
     known = language_named(name) if isinstance(name, str) else None
     if known is None:
-        raise InputError(f"language must be one that the sandbox runs, such as python or cpp, not {shown(name)}")
+        raise InputError(
+            f"language must be one that the sandbox runs, such as python or cpp, not {shown(name)}"
+        )
     return known
 
 
@@ -164,7 +170,9 @@ class _Scale:
             return cls(word, (1.0,) * count)
         given = plain(weights) if weights is not None else list(suite.weights)
         if not given:
-            raise InputError("scoring=weighted needs weights: a column of that name, or a weight in each test")
+            raise InputError(
+                "scoring=weighted needs weights: a column of that name, or a weight in each test"
+            )
         found = [non_negative(weight, "a weight") or 0.0 for weight in list_of(given, "weights")]
         if len(found) != count:
             raise InputError(f"there are {len(found)} weights and {count} tests")
@@ -220,7 +228,9 @@ class _Verdict:
         share = self.passed / self.count
         return {
             "program_found": MetricResult(float(is_there), success=is_there, reason=self.extraction.how),
-            "compiles": MetricResult(float(is_there and not error), success=is_there and not error, reason=error),
+            "compiles": MetricResult(
+                float(is_there and not error), success=is_there and not error, reason=error
+            ),
             "tests_passed": MetricResult(
                 self.passed, success=self.passed == self.count, reason=f"{self.passed} of {self.count}"
             ),
@@ -230,7 +240,9 @@ class _Verdict:
             ),
             "cpu_s": MetricResult(sum(result.cpu_s for result in self.results)),
             "memory_mb": MetricResult(max((result.memory_mb for result in self.results), default=0.0)),
-            "isolated": MetricResult(float("none" not in tiers), reason=", ".join(tiers) or "nothing was run"),
+            "isolated": MetricResult(
+                float("none" not in tiers), reason=", ".join(tiers) or "nothing was run"
+            ),
             "tamper_resistant": MetricResult(sum(fair) / len(fair), success=all(fair)),
         }
 
