@@ -303,7 +303,9 @@ class _Reader:
             case ast.Dict(keys=keys, values=parts) if None not in keys:
                 count = len(keys)
                 return self.combined(
-                    lambda *items: dict(zip(values.distinct(list(items[:count])), items[count:], strict=True)),
+                    lambda *items: dict(
+                        zip(values.distinct(list(items[:count])), items[count:], strict=True)
+                    ),
                     [*keys, *parts],  # type: ignore[list-item]
                     names,
                 )

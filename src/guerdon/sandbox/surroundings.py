@@ -19,14 +19,18 @@ _TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "LANG": "C.UTF-8",
-    "PYTHONHASHSEED": "0",
     # One thread a program: what numpy starts by itself would count against its limits.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
+}
+AT_START = {
+    # The same program gives the same verdict each time, the order of its sets among it.
+    "PYTHONHASHSEED": "0",
     # Each arena reserves 64 MiB of the address space that is limited.
     "MALLOC_ARENA_MAX": "1",
 }
+"""The environment of the interpreter when it starts; what programs see is _ENVIRONMENT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ def configuration(spec: Spec, box: str) -> dict[str, Any]:
         "tier": spec.tier,
         "box": box,
         "shown": everything,
-        "executable": everything + (box,) if spec.commands else (),
+        "executable": (*everything, box) if spec.commands else (),
         "links": links,
         "preload": spec.preload,
         "sys_path": [*_standard(), *map(os.path.realpath, folders)],
@@ -142,7 +146,9 @@ def bubblewrap_line(spec: Spec, folder: str, program: str) -> list[str]:
     """
     config = configuration(spec, BOX)
     line = [program, "--unshare-all", "--as-pid-1", "--cap-drop", "ALL", "--uid", "1000", "--gid", "1000"]
-    line += ["--hostname", "sandbox", "--clearenv", "--setenv", "PYTHONHASHSEED", "0", "--proc", "/proc"]
+    line += ["--hostname", "sandbox", "--clearenv", "--proc", "/proc"]
+    for name, value in AT_START.items():
+        line += ["--setenv", name, value]
     library = os.path.dirname(os.path.realpath(spec.python))
     for path in _outermost([*config["shown"], os.path.join(folder, "inside"), spec.python, library]):
         line += ["--ro-bind", path, path]
