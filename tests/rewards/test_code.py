@@ -16,10 +16,14 @@ import pytest
 
 import guerdon
 from guerdon.errors import InputError, SandboxError
-from guerdon.rewards._code_judging import limits_for
+from guerdon.rewards._code_forms import suite_of
+from guerdon.rewards._code_judging import Judge, limits_for
 from guerdon.rewards._code_suite import Suite
 from guerdon.rewards.code import code
+from guerdon.sandbox.comparison import Comparison
+from guerdon.sandbox.execution import Job, Report
 from guerdon.sandbox.limits import Limits
+from guerdon.sandbox.sandbox import Sandbox
 
 SUM = "print(sum(map(int, input().split())))"
 TESTS = [{"input": "1 2", "output": "3"}, {"input": "4 5 6", "output": "15"}, {"input": "7", "output": "7"}]
@@ -287,10 +291,27 @@ def test_an_isolation_is_fixed_and_unknown_ones_are_errors() -> None:
     assert wrong.error_kind == "input"
 
 
-def test_what_the_sandbox_cannot_run_is_a_failure_and_never_a_score(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    result = code(fenced("fn main() {}", "rust"), TESTS, language="rust")
-    assert (result.score, result.error_kind) == (None, SandboxError.kind)
+class Lost(Sandbox):
+    """A sandbox whose fork servers are killed from outside, from a given job on."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.left = after
+
+    def execute(self, job: Job) -> Report:
+        self.left -= 1
+        return super().execute(job) if self.left >= 0 else Report(status="worker_lost", detail="it is gone")
+
+
+@pytest.mark.parametrize(("after", "where"), [(0, "test 1 of 3"), (2, "test 3 of 3")])
+def test_a_test_without_a_verdict_is_an_error_and_never_a_score(after: int, where: str) -> None:
+    suite = suite_of({"tests": TESTS})
+    assert suite is not None
+    with Lost(after) as sandbox:
+        judge = Judge(sandbox, "python", Comparison(), Limits(), stop_on_failure=True)
+        with pytest.raises(SandboxError, match=f"{where} has no verdict: it is gone") as caught:
+            judge.results(SUM, suite)
+    assert (caught.value.kind, caught.value.status) == ("sandbox", "worker_lost")
 
 
 @pytest.mark.parametrize(
