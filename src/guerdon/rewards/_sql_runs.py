@@ -84,7 +84,7 @@ def answers(
         wall_s=bounds.seconds * len(databases) * 3 + 20,
         memory_mb=bounds.memory_mb + 256,
         output_kb=(MAX_RESULT_BYTES >> 10) + 64,
-        scratch_mb=_mib(databases) + 8,
+        scratch_mb=_scratch(sum(map(len, databases))),
     )
     files = {f"{i}.db": content for i, content in enumerate(databases)}
     report = sandbox.execute(_job("query", request, files, limits))
@@ -162,7 +162,7 @@ def _made(sandbox: Executor, database: Database, count: int, seed: int) -> tuple
         cpu_s=20 + 5 * count,
         wall_s=120 + 10 * count,
         memory_mb=2048,
-        scratch_mb=(count + 1) * (2 * (size >> 20) + 4) + 16,
+        scratch_mb=_scratch((count + 1) * (2 * size + (1 << 20))),
     )
     job = _job("variations", request, {"original": database.content}, limits, collect=names)
     report = sandbox.execute(job)
@@ -207,8 +207,12 @@ def _sources() -> dict[str, bytes]:
     return {f"inside_sql/{name}": (folder / name).read_bytes() for name in names}
 
 
-def _mib(contents: Sequence[bytes]) -> int:
-    return sum(map(len, contents)) >> 20
+def _scratch(size: int) -> int:
+    """MiB of scratch space for so many bytes; few different ones, since each takes a fork server of its own."""
+    room = 16
+    while room << 20 < size + (8 << 20):
+        room *= 4
+    return room
 
 
 def _lost(report: Report) -> SandboxError:
