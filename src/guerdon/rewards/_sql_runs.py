@@ -24,6 +24,8 @@ _KEPT_BYTES = 256 << 20
 _KEPT_RESULT_BYTES = 64 << 20
 _CANDIDATES = 3
 """Variations that are tried for each that is wanted: not every one tells something of every query."""
+_OVERHEAD_MB = {"sqlite": 256, "duckdb": 2048}
+"""Address space beside what a query may use. DuckDB reserves more than it uses, and keeps to a limit of its own."""
 _STOPPED = {"timeout": "too_slow", "memory_limit": "too_large", "output_limit": "too_large"}
 _PROGRAM = "import os, sys; sys.path.insert(0, os.getcwd()); from inside_sql import {0}; {0}.main()"
 
@@ -82,7 +84,7 @@ def answers(
     limits = Limits(
         cpu_s=bounds.seconds * len(databases) + 2,
         wall_s=bounds.seconds * len(databases) * 3 + 20,
-        memory_mb=bounds.memory_mb + 256,
+        memory_mb=bounds.memory_mb + _OVERHEAD_MB[engine],
         output_kb=(MAX_RESULT_BYTES >> 10) + 64,
         scratch_mb=_scratch(sum(map(len, databases))),
     )
@@ -124,7 +126,7 @@ def _gold(
     databases, results = [database.content], [found]
     if count:
         varied = variations(sandbox, database, count * _CANDIDATES, seed)
-        ran = answers(sandbox, database.engine, varied, query, bounds).results if varied else ()
+        ran = answers(sandbox, database.engine, varied, query, bounds).results
         for place in _telling(found, ran, count):
             databases.append(varied[place])
             results.append(ran[place])
@@ -146,7 +148,7 @@ def _telling(original: Result, ran: Sequence[Result], count: int) -> list[int]:
 def variations(sandbox: Executor, database: Database, count: int, seed: int) -> tuple[bytes, ...]:
     """Up to ``count`` variations of a database, the same for the same seed; fewer where some cannot be made.
 
-    Raises InputError for a database that is too large to vary, SandboxError where the sandbox failed.
+    Raises InputError for a database that is too large to vary or cannot be varied, SandboxError where the sandbox failed.
     """
     key = (database.digest, count, seed)
     return _variations.get(key, lambda: _made(sandbox, database, count, seed))
@@ -161,7 +163,7 @@ def _made(sandbox: Executor, database: Database, count: int, seed: int) -> tuple
     limits = Limits(
         cpu_s=20 + 5 * count,
         wall_s=120 + 10 * count,
-        memory_mb=2048,
+        memory_mb=4096,
         scratch_mb=_scratch((count + 1) * (2 * size + (1 << 20))),
     )
     job = _job("variations", request, {"original": database.content}, limits, collect=names)
@@ -177,6 +179,10 @@ def _made(sandbox: Executor, database: Database, count: int, seed: int) -> tuple
     if "too_large" in told:
         raise _too_large_to_vary(database, told["too_large"])
     made = tuple(report.collected[name] for name in told["made"] if name in report.collected)
+    if not made:
+        raise InputError(
+            f"no variation of the database {database.name!r} can be made ({told['refused']}): give variations=0"
+        )
     return made, sum(map(len, made))
 
 

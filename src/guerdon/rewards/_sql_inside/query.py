@@ -26,6 +26,15 @@ _ALLOWED = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
+_DUCKDB_SETTINGS = (
+    "temp_directory = ''",
+    "python_enable_replacements = false",
+    "autoinstall_known_extensions = false",
+    "autoload_known_extensions = false",
+    "allow_community_extensions = false",
+    "enable_external_access = false",
+    "lock_configuration = true",
+)
 _KINDS = (
     ("too_slow", ("interrupted", "interrupt")),
     ("too_large", ("out of memory", "too big", "could not allocate", "memory", "too many columns")),
@@ -39,7 +48,7 @@ _KINDS = (
 )
 
 
-class Refusal(Exception):
+class RefusedError(Exception):
     """A query that was stopped by this program; ``kind`` is the word for it."""
 
     def __init__(self, kind: str, message: str) -> None:
@@ -73,7 +82,7 @@ def _answer(
     started = time.process_time()
     try:
         answer = ask(database, request, room)
-    except Refusal as refusal:
+    except RefusedError as refusal:
         answer = {"kind": refusal.kind, "error": str(refusal)}
     except MemoryError:
         answer = {"kind": "too_large", "error": "out of memory"}
@@ -102,7 +111,7 @@ def _ask_sqlite(database: str, request: dict[str, Any], room: int) -> dict[str, 
         connection.set_progress_handler(lambda: time.process_time() > end, _STEPS_BETWEEN_LOOKS)
         cursor = connection.execute(request["query"])
         if cursor.description is None:
-            raise Refusal("no_query", "there is no query in it")
+            raise RefusedError("no_query", "there is no query in it")
         names = [column[0] for column in cursor.description]
         return {"columns": names, "rows": _rows(cursor.fetchmany, request["max_rows"], room)}
     finally:
@@ -121,24 +130,14 @@ def _ask_duckdb(database: str, request: dict[str, Any], room: int) -> dict[str, 
     statements = duckdb.extract_statements(request["query"])
     if len(statements) != 1:
         kind = "several_statements" if statements else "no_query"
-        raise Refusal(kind, "only one statement at a time" if statements else "there is no query in it")
+        raise RefusedError(kind, "only one statement at a time" if statements else "there is no query in it")
     if statements[0].type != duckdb.StatementType.SELECT:
-        raise Refusal("forbidden", f"only queries are run, no {statements[0].type.name}")
-    connection = duckdb.connect(
-        database,
-        read_only=True,
-        config={
-            "threads": "1",
-            "memory_limit": f"{request['memory_mb']}MiB",
-            "temp_directory": "",
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-            "allow_community_extensions": "false",
-            "python_enable_replacements": "false",
-            "enable_external_access": "false",
-            "lock_configuration": "true",
-        },
-    )
+        raise RefusedError("forbidden", f"only queries are run, no {statements[0].type.name}")
+    connection = duckdb.connect(database, read_only=True, config={"threads": "1"})
+    # In this order: the last ones forbid to change the others.
+    connection.execute(f"set memory_limit = '{request['memory_mb']}MiB'")
+    for setting in _DUCKDB_SETTINGS:
+        connection.execute(f"set {setting}")
     ended = threading.Event()
     threading.Thread(target=_watch, args=(connection, request["seconds"], ended), daemon=True).start()
     try:
@@ -166,7 +165,7 @@ def _rows(fetch: Callable[[int], Iterable[Any]], most: int, room: int) -> list[l
             room -= len(json.dumps(row)) + 2
             if len(rows) == most or room < 0:
                 what = f"more than {most} rows" if room >= 0 else "more bytes than a result may have"
-                raise Refusal("too_large", what)
+                raise RefusedError("too_large", what)
             rows.append(row)
     return rows
 

@@ -19,6 +19,14 @@ Place = tuple[str, int]
 """A table's name and a column's position."""
 
 
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A value that is moved as it is, such as a list or a structure, and that is known by how it is written."""
+
+    written: str
+    value: Any = field(compare=False, repr=False)
+
+
 @dataclass(slots=True)
 class Table:
     """A table with all of its rows."""

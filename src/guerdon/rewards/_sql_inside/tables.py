@@ -6,7 +6,7 @@ import re
 import sqlite3
 from typing import Any
 
-from .structure import Table
+from .structure import Opaque, Table
 
 _ROWS_A_STATEMENT = 50
 
@@ -132,8 +132,14 @@ class SQLiteStore:
             connection.close()
 
 
+def _held(cell: Any) -> Any:
+    return Opaque(repr(cell), cell) if isinstance(cell, list | tuple | dict) else cell
+
+
 def _raw(cell: Any) -> Any:
-    """Text that is no UTF-8 cannot be bound as text; it goes back as what it was made of."""
+    """A cell as an engine takes it; text that is no UTF-8 goes back as the bytes that it was made of."""
+    if isinstance(cell, Opaque):
+        return cell.value
     if isinstance(cell, str):
         try:
             cell.encode("utf-8")
@@ -152,7 +158,7 @@ class DuckDBStore:
         self.errors: tuple[type[Exception], ...] = (duckdb.Error,)
 
     def _connected(self, file: str, read_only: bool) -> Any:
-        config: dict[str, Any] = {"threads": "1", "temp_directory": "", "enable_external_access": "false"}
+        config: dict[str, Any] = {"threads": "1", "enable_external_access": "false"}
         return self._duckdb.connect(file, read_only=read_only, config=config)
 
     def read(self, file: str, most: int) -> dict[str, Table]:
@@ -175,7 +181,8 @@ class DuckDBStore:
                 table.columns
             )
             _check(most - room, most)
-            table.rows = [list(row) for row in connection.execute(f"from {_quoted(name)}").fetchall()]
+            rows = connection.execute(f"from {_quoted(name)}").fetchall()
+            table.rows = [[_held(cell) for cell in row] for row in rows]
         self._constrain(connection, tables)
         connection.close()
         return tables
@@ -204,10 +211,18 @@ class DuckDBStore:
         connection = self._connected(file, False)
         try:
             order = _parents_first(tables)
+            # Made anew: what is deleted still counts for keys and references until the file is compacted.
+            asked = "select table_name, sql from duckdb_{}() where schema_name = 'main'"
+            made = dict(connection.execute(asked.format("tables")).fetchall())
+            indexes = connection.execute(asked.format("indexes")).fetchall()
             for table in reversed(order):
-                connection.execute(f"delete from {_quoted(table.name)}")
+                connection.execute(f"drop table {_quoted(table.name)}")
             for table in order:
+                connection.execute(made[table.name])
                 self._insert(connection, table)
+            for name, sql in indexes:
+                if name in tables and sql:
+                    connection.execute(sql)
             connection.execute("checkpoint")
         finally:
             connection.close()
@@ -215,13 +230,12 @@ class DuckDBStore:
     def _insert(self, connection: Any, table: Table) -> None:
         columns = ", ".join(map(_quoted, table.columns))
         marks = "(" + ", ".join("?" * len(table.columns)) + ")"
-        rows = _own_parents_first(table)
-        for start in range(0, len(rows), _ROWS_A_STATEMENT):
-            some = rows[start : start + _ROWS_A_STATEMENT]
-            statement = (
-                f"insert into {_quoted(table.name)} ({columns}) values {', '.join([marks] * len(some))}"
-            )
-            connection.execute(statement, [cell for row in some for cell in row])
+        for rows in _levels(table):
+            for start in range(0, len(rows), _ROWS_A_STATEMENT):
+                some = rows[start : start + _ROWS_A_STATEMENT]
+                values = ", ".join([marks] * len(some))
+                statement = f"insert into {_quoted(table.name)} ({columns}) values {values}"
+                connection.execute(statement, [_raw(cell) for row in some for cell in row])
 
 
 def _parents_first(tables: dict[str, Table]) -> list[Table]:
@@ -236,14 +250,14 @@ def _parents_first(tables: dict[str, Table]) -> list[Table]:
     return order
 
 
-def _own_parents_first(table: Table) -> list[list[Any]]:
-    """The rows of a table, those that others of it refer to first."""
+def _levels(table: Table) -> list[list[list[Any]]]:
+    """The rows of a table in groups, so that none refers to a row of a later group or of its own."""
     own = [(columns, places) for columns, target, places in table.references if target == table.name]
-    rows: list[list[Any]] = []
-    left = list(table.rows)
     if not own:
-        return left
+        return [table.rows]
+    levels: list[list[list[Any]]] = []
     there: list[set[Any]] = [set() for _ in own]
+    left = table.rows
     while left:
         ready: list[list[Any]] = []
         later: list[list[Any]] = []
@@ -253,11 +267,11 @@ def _own_parents_first(table: Table) -> list[list[Any]]:
                 for (columns, _), seen in zip(own, there, strict=True)
             )
             (ready if fits else later).append(row)
-        if not ready:
-            return rows + later
+        if not ready:  # rows that refer to one another, which the engine has to accept or refuse
+            return [*levels, later]
         for row in ready:
             for (_, places), seen in zip(own, there, strict=True):
                 seen.add(tuple(row[p] for p in places))
-        rows += ready
+        levels.append(ready)
         left = later
-    return rows
+    return levels

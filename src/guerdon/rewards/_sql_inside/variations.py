@@ -18,7 +18,7 @@ import shutil
 from decimal import Decimal
 from typing import Any
 
-from .structure import Place, Table, breaks_a_key, cascade, keys_taken, study
+from .structure import Opaque, Place, Table, breaks_a_key, cascade, keys_taken, study
 from .tables import TooLargeError, opened
 
 _MEASURE = 8
@@ -40,16 +40,18 @@ def main() -> None:
         return
     groups = study(tables)
     made = []
+    refused = "it has no rows"
     for i in range(request["count"]):
         varied = vary(tables, groups, random.Random(f"{request['seed']}/{i}"))
         shutil.copyfile("original", str(i))
         try:
             store.write(str(i), varied)
-        except store.errors:  # a constraint that cannot be seen from here, such as a CHECK
+        except store.errors as error:  # a constraint that cannot be seen from here, such as a CHECK
             os.unlink(str(i))
+            refused = str(error)
         else:
             made.append(str(i))
-    print(json.dumps({"made": made}))
+    print(json.dumps({"made": made, "refused": refused}))
 
 
 def vary(tables: dict[str, Table], groups: list[set[Place]], rng: random.Random) -> dict[str, Table]:
@@ -77,7 +79,7 @@ def _exchange(tables: dict[str, Table], group: set[Place], rng: random.Random) -
 
 def _renamed(domain: list[Any], is_shared: bool, rng: random.Random) -> dict[Any, Any]:
     kinds = {type(value) for value in domain}
-    if len(domain) < 2 or kinds & {bytes, bool, list, dict}:
+    if len(domain) < 2 or kinds & {bytes, bool, Opaque}:
         return {}
     if kinds <= {int, float, Decimal} and not is_shared and len(domain) >= _MEASURE and rng.random() < 0.5:
         return _moved(domain, rng)
