@@ -11,12 +11,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 
+from guerdon.sandbox.comparison import Comparison
+from guerdon.sandbox.judging import run_tests
+
 from guerdon.errors import InputError
 from guerdon.sandbox import tiers
 from guerdon.sandbox.cases import Test, TestResult
-from guerdon.sandbox.comparison import Comparison
 from guerdon.sandbox.execution import Execution, Job, Report, Tier
-from guerdon.sandbox.judging import run_tests
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.pool import Pool
 from guerdon.sandbox.surroundings import Spec, check_preload
@@ -240,7 +241,9 @@ def checked_files(files: Files) -> dict[str, bytes]:
     for name in files:
         parts = name.split("/")
         if not name or "\0" in name or name.startswith("/") or any(part in ("", ".", "..") for part in parts):
-            raise InputError(f"files: {name!r} must be a path within the working directory, such as data/in.txt")
+            raise InputError(
+                f"files: {name!r} must be a path within the working directory, such as data/in.txt"
+            )
     return {name: _bytes(content) for name, content in files.items()}
 
 

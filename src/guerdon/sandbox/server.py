@@ -15,8 +15,9 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from guerdon.sandbox.execution import Job, Report, Status, Tier
 from guerdon.sandbox.exchange import Exchange, unpacked
+from guerdon.sandbox.execution import Job, Report, Status, Tier
+from guerdon.sandbox.inside.request import Request
 from guerdon.sandbox.surroundings import BOX, Spec, bubblewrap_line, configuration
 
 START_S = 30.0
@@ -119,24 +120,21 @@ class ForkServer:
         limits = job.limits
         exchange = Exchange(job)
         try:
-            names = "".join(exchange.descriptors)
-            header = {
-                "kind": job.kind,
-                "cpu_s": limits.cpu_s,
-                "wall_s": limits.wall_s,
-                "memory_mb": limits.memory_mb,
-                "output_kb": limits.output_kb,
-                "processes": limits.processes,
-                "scratch_mb": limits.scratch_mb,
-                "steps": job.steps,
-                "names": names,
-                "collect": job.collect,
-            }
+            request = Request(
+                job.kind,
+                cpu_s=limits.cpu_s,
+                wall_s=limits.wall_s,
+                memory=limits.memory_mb << 20,
+                output=limits.output_kb << 10,
+                scratch=limits.scratch_mb << 20,
+                processes=limits.processes,
+                steps=job.steps,
+                names="".join(exchange.descriptors),
+                collect=job.collect,
+            )
             rights = array.array("i", exchange.descriptors.values())
             try:
-                self._control.sendmsg(
-                    [json.dumps(header).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)]
-                )
+                self._control.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
             except OSError as error:
                 raise ServerLostError(f"the fork server is gone: {error.strerror}") from None
             said = self._hear(time.monotonic() + limits.wall_s * job.steps + GRACE_S)
@@ -229,4 +227,3 @@ def _sweep() -> None:
                 owner = name.removeprefix(_PREFIX).partition("-")[0]
                 if owner.isdecimal() and not os.path.exists(f"/proc/{owner}"):
                     shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
-

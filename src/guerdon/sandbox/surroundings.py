@@ -122,7 +122,7 @@ def configuration(spec: Spec, box: str) -> dict[str, Any]:
         "tier": spec.tier,
         "box": box,
         "shown": everything,
-        "executable": everything + (box,) if spec.commands else (),
+        "executable": (*everything, box) if spec.commands else (),
         "links": links,
         "preload": spec.preload,
         "sys_path": [*_standard(), *map(os.path.realpath, folders)],

@@ -19,6 +19,10 @@ TIERS: tuple[Tier, ...] = ("native", "bubblewrap", "landlock")
 ISOLATIONS = ("auto", *TIERS, "none")
 
 
+HARMLESS = frozenset({"seeing that host files exist"})
+"""What a tier may leak and still be used; it is reported all the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What became of one attempt to get out."""
@@ -42,7 +46,9 @@ class TierReport:
     @property
     def sound(self) -> bool:
         """Whether nothing got out. That a file of the host exists may be seen by the landlock tier."""
-        return self.available and all(found.held for found in self.findings if found.what != "seeing that host files exist")
+        return self.available and all(
+            found.held for found in self.findings if found.what != "seeing that host files exist"
+        )
 
 
 _known: dict[Tier, TierReport] = {}

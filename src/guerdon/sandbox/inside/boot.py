@@ -15,24 +15,40 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
 from typing import Any
 
 from . import kernel, landlock, namespaces, seccomp
-from .child import Surroundings
-from .forkserver import MAX_HEADER, ForkServer
+from .child import Surroundings, limit_all
+from .forkserver import ForkServer
+from .numbers import machine
+from .request import MAX_LENGTH
 
 # Imported once here, so that no program pays for them.
 COMMON = (
-    "abc argparse array ast base64 bisect calendar cmath collections copy csv dataclasses datetime decimal "
-    "enum fractions functools hashlib heapq inspect io itertools json linecache math numbers operator pprint "
-    "random re statistics string struct textwrap time traceback types typing"
-).split()
+    *(
+        "abc",
+        "argparse",
+        "array",
+        "ast",
+        "base64",
+        "bisect",
+        "calendar",
+        "cmath",
+        "collections",
+        "copy",
+        "csv",
+    ),
+    *("dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq", "inspect"),
+    *("io", "itertools", "json", "linecache", "math", "numbers", "operator", "pprint", "random", "re"),
+    *("statistics", "string", "struct", "textwrap", "time", "traceback", "types", "typing"),
+)
 
 
 def main() -> None:
     """Becomes a fork server."""
     control, owner = socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3])
-    config = json.loads(control.recv(MAX_HEADER))
+    config = json.loads(control.recv(MAX_LENGTH))
 
     def tell(**said: Any) -> None:
         control.send(json.dumps(said).encode())
@@ -62,10 +78,8 @@ def _serve(control: socket.socket, owner: int, config: dict[str, Any], tell: Any
         tell(failed=f"{type(error).__name__}: {error}")
         os._exit(1)
     tell(ready=True)
-    try:
+    with suppress(OSError):  # the owner may go in the midst of an answer
         server.serve()
-    except OSError:  # the owner is gone in the midst of an answer
-        pass
     os._exit(0)
 
 
@@ -92,6 +106,12 @@ def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> Fork
     os.chdir(box)
     for name in (*COMMON, *config["preload"]):
         importlib.import_module(name)
+    limit_all()
+    os.umask(0o022)
+    # Programs may import helpers that lie beside them.
+    sys.path.insert(0, box)
+    for name in [name for name in sys.modules if name.split(".")[0] == "inside"]:
+        del sys.modules[name]
     surroundings = Surroundings(
         box=box,
         own_session=tier in ("landlock", "none"),
@@ -99,7 +119,7 @@ def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> Fork
         base_memory=_address_space(config["statm"]),
     )
     if confined:
-        seccomp.install(seccomp.server_filter(kernel.machine(), chmod=config["chmod"]))
+        seccomp.install(seccomp.server_filter(machine(), chmod=config["chmod"]))
     gc.collect()
     gc.freeze()
     gc.disable()

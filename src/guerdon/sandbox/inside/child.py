@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import array
 import atexit
 import gc
 import json
@@ -14,41 +16,21 @@ import threading
 import traceback
 import types
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from . import calls, candidate, kernel, seccomp, tester
+from .numbers import machine
+from .request import MAX_DESCRIPTORS, MAX_LENGTH, Request
 
-MIB = 1 << 20
 NAME = "main.py"
-MAX_ANSWERS = 16 * MIB
-MAX_DESCRIPTORS = 256
-# What each role is given beside its standard streams: program, questions, answers, command line.
-_GIVEN = {"program": "pg", "calls": "pqa", "tester": "qa", "candidate": "p", "command": "g"}
+MAX_ANSWERS = 16 << 20
+MAX_OPEN = 256
+_HIGHEST = 1 << 20
+
+Role = Literal["program", "calls", "tester", "candidate", "command"]
+# What each role is given beside its standard streams.
+_GIVEN: dict[Role, str] = {"program": "pg", "calls": "pqa", "tester": "qa", "candidate": "p", "command": "g"}
 _READ_WHOLE = "pqg"
-
-
-class Request:
-    """What the fork server was asked for: limits, and the descriptors that hold everything else.
-
-    A descriptor goes by a letter: p program, g command line, i o e standard streams, q questions, a answers,
-    f files, c files to bring back.
-    """
-
-    def __init__(self, header: dict[str, Any], descriptors: list[int]) -> None:
-        self.kind: str = header["kind"]
-        self.cpu_s, self.wall_s = float(header["cpu_s"]), float(header["wall_s"])
-        self.memory = int(header["memory_mb"]) * MIB
-        self.output = int(header["output_kb"]) * 1024
-        self.processes = int(header["processes"])
-        self.scratch = int(header["scratch_mb"]) * MIB
-        self.steps = int(header["steps"])
-        self.collect: list[str] = header.get("collect", [])
-        self.descriptors = dict(zip(header["names"], descriptors, strict=True))
-
-    def close(self) -> None:
-        """Closes the descriptors on this side."""
-        for descriptor in self.descriptors.values():
-            os.close(descriptor)
 
 
 class Surroundings:
@@ -61,75 +43,118 @@ class Surroundings:
         self.base_memory = base_memory
         """Bytes of address space that a run has before its program starts."""
         self.filters = {
-            (processes, execute): seccomp.ProgramFilter(kernel.machine(), processes=processes, execute=execute)
+            (processes, execute): seccomp.ProgramFilter(machine(), processes=processes, execute=execute)
             for processes in (False, True)
             for execute in (False, True)
             if confined
         }
 
 
-def run(request: Request, surroundings: Surroundings, role: str, channel: socket.socket | None) -> NoReturn:
-    """Does in a fresh fork what was asked for, and never comes back.
+def limit_all() -> None:
+    """Sets the limits that are the same for every run; the fork server keeps to them, too."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_OPEN, MAX_OPEN))
+    for none in (resource.RLIMIT_CORE, resource.RLIMIT_MSGQUEUE, resource.RLIMIT_MEMLOCK):
+        resource.setrlimit(none, (0, 0))
 
-    ``role`` is the request's kind, or ``tester`` and ``candidate`` for the two of a pair.
-    """
-    status = 1
+
+def receive(channel: socket.socket) -> tuple[bytes, list[int]]:
+    """The bytes of a request and the descriptors that came with it; nothing where there is no more to come."""
+    data, ancillary, _, _ = channel.recvmsg(
+        MAX_LENGTH, socket.CMSG_SPACE(MAX_DESCRIPTORS * 4), socket.MSG_CMSG_CLOEXEC
+    )
+    descriptors = array.array("i")
+    for _, _, content in ancillary:
+        descriptors.frombytes(content[: len(content) - len(content) % 4])
+    return data, descriptors.tolist()
+
+
+def wait_and_run(channel: socket.socket, surroundings: Surroundings) -> NoReturn:
+    """In a fresh fork: gets ready for a Python program that may start no process, waits for it, and runs it."""
     try:
-        status = _run(request, surroundings, role, channel)
+        if surroundings.own_session:
+            os.setsid()
+            kernel.die_with_parent()
+        _close_all_but([channel.fileno()])
+        _confine(surroundings, processes=False, execute=False)
+        data, descriptors = receive(channel)
+        channel.close()
+        if not data:
+            os._exit(0)
+        request = Request.unpacked(data, descriptors)
+        role: Role = "calls" if request.kind == "calls" else "program"
+        given = request.descriptors
+        _settle(request, surroundings, role)
+        texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
+        _start(role, texts, given.get("a"), None)
     except BaseException:  # whatever it was, a fork must not fall back into the server's own loop
         traceback.print_exc()
     finally:
-        os._exit(status)
+        os._exit(1)
 
 
-def _run(request: Request, surroundings: Surroundings, role: str, channel: socket.socket | None) -> int:
-    given = {name: request.descriptors[name] for name in _GIVEN[role] if name in request.descriptors}
-    files = request.descriptors.get("f") if role != "tester" else None
-    if surroundings.own_session:
-        os.setsid()
-    os.umask(0o022)
+def run(request: Request, surroundings: Surroundings, role: Role, channel: socket.socket | None) -> NoReturn:
+    """In a fresh fork: does what was asked for, of a pair the one part."""
+    try:
+        if surroundings.own_session:
+            os.setsid()
+            kernel.die_with_parent()
+        given = {name: request.descriptors[name] for name in _GIVEN[role] if name in request.descriptors}
+        _settle(request, surroundings, role)
+        _close_all_but([*given.values(), *([channel.fileno()] if channel else [])])
+        texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
+        many = request.processes > 1 and role != "tester"
+        _confine(surroundings, processes=many, execute=role == "command" or many)
+        _start(role, texts, given.get("a"), channel)
+    except BaseException:  # as above
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def _confine(surroundings: Surroundings, *, processes: bool, execute: bool) -> None:
+    if surroundings.filters:
+        seccomp.install(surroundings.filters[processes, execute].for_pid(os.getpid()))
+
+
+def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
+    """Standard streams, files and limits, as the request has them."""
+    given = request.descriptors
     if role == "tester":
-        _take_standard(None, None, None)
+        null = os.open(os.devnull, os.O_RDWR)
+        streams = (null, null, null)
     else:
-        streams = request.descriptors
-        _take_standard(streams.get("i"), streams["o"], streams["e"])
-    if files is not None:
-        _lay_files(_read(files), surroundings.box)
-    _close_all_but([*given.values(), *([channel.fileno()] if channel else [])])
-    texts = {name: _read(given.pop(name)) for name in _READ_WHOLE if name in given}
-    _limit(request, surroundings, role)
-    many = request.processes > 1 and role != "tester"
-    if template := surroundings.filters.get((many, role == "command")):
-        seccomp.install(template.for_pid(os.getpid()))
-    for name in [name for name in sys.modules if name.split(".")[0] == "inside"]:
-        del sys.modules[name]
-    if role == "command":
-        line = json.loads(texts["g"])
-        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
-            signal.signal(number, signal.SIG_DFL)
-        os.execve(line["arguments"][0], line["arguments"], line["environment"])
-    gc.enable()
-    if role == "program":
-        arguments = json.loads(texts["g"])["arguments"] if "g" in texts else []
-        return _run_as_main(texts["p"], arguments)
-    return _finish(_driver(role, texts, given.get("a"), channel))
-
-
-def _take_standard(*descriptors: int | None) -> None:
-    for number, descriptor in enumerate(descriptors):
-        source = os.open(os.devnull, os.O_RDWR) if descriptor is None else descriptor
-        os.dup2(source, number)
+        streams = (given.get("i", 0), given["o"], given["e"])
+        for name in "ioe":
+            if name in given:
+                del given[name]
+        if "f" in given:
+            _lay_files(_read(given.pop("f")), surroundings.box)
+    for number, descriptor in enumerate(streams):
+        if descriptor != number:
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+    # The fork server judges by clocks that it reads itself; this holds if it does not come to that.
+    seconds = int(request.cpu_s * request.steps) + 2
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    size = max(request.scratch, request.output + 1, MAX_ANSWERS)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    # Interpreters and compilers reserve far more than they use: what they may write to is what counts.
+    which = resource.RLIMIT_DATA if role == "command" else resource.RLIMIT_AS
+    memory = request.memory if role == "command" else request.memory + surroundings.base_memory
+    resource.setrlimit(which, (memory, memory))
+    # Threads count as well, and so do the fork server itself and the other of a pair.
+    tasks = request.processes + 64
+    resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
 
 
 def _read(descriptor: int) -> bytes:
-    """All that a memory file holds, which is closed."""
-    size = os.fstat(descriptor).st_size
-    pieces = []
-    while size and (piece := os.pread(descriptor, size, sum(map(len, pieces)))):
-        pieces.append(piece)
-        size -= len(piece)
+    """All that a memory file holds; closes it."""
+    left = os.fstat(descriptor).st_size
+    text = os.read(descriptor, left)
+    while len(text) < left and (more := os.read(descriptor, left - len(text))):
+        text += more
     os.close(descriptor)
-    return b"".join(pieces)
+    return text
 
 
 def _lay_files(packed: bytes, box: str) -> None:
@@ -147,59 +172,46 @@ def _lay_files(packed: bytes, box: str) -> None:
 def _close_all_but(keep: list[int]) -> None:
     low = 3
     for descriptor in sorted(keep):
-        if descriptor > low:
-            kernel.close_range(low, descriptor - 1)
-        low = max(low, descriptor + 1)
-    kernel.close_range(low)
+        os.closerange(low, descriptor)
+        low = descriptor + 1
+    os.closerange(low, _HIGHEST)
 
 
-def _limit(request: Request, surroundings: Surroundings, role: str) -> None:
-    # The fork server judges by clocks that it reads itself; these hold if it does not come to that.
-    seconds = int(request.cpu_s * request.steps) + 2
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    size = max(request.scratch, request.output + 1, MAX_ANSWERS)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_DESCRIPTORS, MAX_DESCRIPTORS))
-    # Interpreters and compilers reserve far more than they use: what they may write to is what counts.
-    which = resource.RLIMIT_DATA if role == "command" else resource.RLIMIT_AS
-    memory = request.memory if role == "command" else request.memory + surroundings.base_memory
-    resource.setrlimit(which, (memory, memory))
-    # Threads are counted as well. The fork server itself and a tester are two more.
-    tasks = request.processes + 64
-    resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
-    for none in (resource.RLIMIT_CORE, resource.RLIMIT_MSGQUEUE, resource.RLIMIT_MEMLOCK):
-        resource.setrlimit(none, (0, 0))
+def _start(
+    role: Role, texts: dict[str, bytes], answers: int | None, channel: socket.socket | None
+) -> NoReturn:
+    if role == "command":
+        line = json.loads(texts["g"])
+        # What the interpreter ignores, a program of another kind would not expect to be ignored.
+        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        os.execve(line["arguments"][0], line["arguments"], line["environment"])
+    gc.enable()
+    if role == "program":
+        arguments = json.loads(texts["g"])["arguments"] if "g" in texts else []
+        _finish(_as_main(texts["p"], arguments))
 
-
-def _run_as_main(source: bytes, arguments: list[str]) -> int:
-    module = types.ModuleType("__main__")
-    module.__dict__["__builtins__"] = __builtins__
-    sys.modules["__main__"] = module
-    sys.argv = [NAME, *arguments]
-    del arguments
-
-    def main() -> None:
-        exec(compile(source, NAME, "exec", dont_inherit=True), module.__dict__)
-
-    return _finish(main)
-
-
-def _driver(
-    role: str, texts: dict[str, bytes], answers: int | None, channel: socket.socket | None
-) -> Callable[[], None]:
     def write(line: bytes) -> None:
         while line:
             line = line[os.write(answers or 1, line) :]
 
     if role == "calls":
-        return lambda: calls.answer(texts["p"], texts["q"], write)
+        _finish(lambda: calls.answer(texts["p"], texts["q"], write))
     assert channel is not None
     if role == "tester":
-        return lambda: tester.test(texts["q"], channel, write)
-    return lambda: candidate.serve(texts["p"], channel)
+        _finish(lambda: tester.test(texts["q"], channel, write))
+    _finish(lambda: candidate.serve(texts["p"], channel))
 
 
-def _finish(main: Callable[[], None]) -> int:
+def _as_main(source: bytes, arguments: list[str]) -> Callable[[], None]:
+    module = types.ModuleType("__main__")
+    module.__dict__["__builtins__"] = __builtins__
+    sys.modules["__main__"] = module
+    sys.argv = [NAME, *arguments]
+    return lambda: exec(compile(source, NAME, "exec", dont_inherit=True), module.__dict__)
+
+
+def _finish(main: Callable[[], None]) -> NoReturn:
     """Runs ``main`` and ends as the interpreter would: message, threads, exit functions, buffers."""
     status = 0
     try:
@@ -210,7 +222,8 @@ def _finish(main: Callable[[], None]) -> int:
         _show(error)
         status = 1
     try:
-        threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter calls before it ends
+        if _thread._count():
+            threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter calls before it ends
         atexit._run_exitfuncs()
     except BaseException as error:  # the program's own, as above
         _show(error)
@@ -219,7 +232,7 @@ def _finish(main: Callable[[], None]) -> int:
             stream.flush()
         except BaseException:  # closed, full, or replaced by the program
             status = status or 120
-    return status
+    os._exit(status)
 
 
 def _exit_code(code: Any) -> int:

@@ -51,18 +51,23 @@ def _socket(name: str) -> None:
     socket.socket(family, socket.SOCK_RAW if raw else socket.SOCK_STREAM).close()
 
 
+def _read(path: str) -> str:
+    with open(path) as file:
+        return file.read(1)
+
+
 def _above() -> int:
     return os.getppid() or 1
 
 
 ATTEMPTS: dict[str, list[Attempt]] = {
     "reading host files": [
-        *(lambda path=path: open(path).read(1) for path in ("/etc/passwd", "/etc/hostname", "/proc/self/environ")),
+        *(lambda path=path: _read(path) for path in ("/etc/passwd", "/etc/hostname", "/proc/self/environ")),
         *(lambda path=path: os.listdir(path) for path in ("/home", "/root", "/proc", "/var")),
     ],
     "seeing that host files exist": [lambda: os.stat("/etc/passwd")],
     "writing outside of the working directory": [
-        lambda folder=folder: open(f"{folder}/guerdon-escape", "w").close()  # type: ignore[misc]
+        lambda folder=folder: os.close(os.open(f"{folder}/guerdon-escape", os.O_CREAT | os.O_WRONLY))  # type: ignore[misc]
         for folder in ("", "/usr", "/etc", "/var/tmp", "/dev/shm", "/home")
     ],
     "changing modes": [lambda: os.chmod("/", 0o755), lambda: os.chmod("/etc/passwd", 0o644)],

@@ -13,16 +13,35 @@ import signal
 import socket
 import time
 from contextlib import suppress
-from typing import Any
 
 from . import child, kernel, scratch
-from .child import Request, Surroundings
+from .child import Role, Surroundings
+from .request import MAX_LENGTH, Request
 
-MAX_HEADER = 64 * 1024
-MAX_DESCRIPTORS = 12
 LOOK_S = 0.02
-"""Seconds between two looks at clocks and scratch files where a run is bounded by more than one clock."""
-MIB = 1 << 20
+"""Seconds between two looks at scratch files that no file system bounds."""
+
+
+class Spare:
+    """A fork that was made in advance: it has given up what it must not have, and waits for its program."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._channel.close()
+            child.wait_and_run(theirs, surroundings)
+        theirs.close()
+
+    def take(self, data: bytes, descriptors: list[int]) -> None:
+        """Gives it its program."""
+        rights = array.array("i", descriptors)
+        self._channel.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        self._channel.close()
+
+    def dismiss(self) -> None:
+        """Lets it end without one."""
+        self._channel.close()
 
 
 class ForkServer:
@@ -44,144 +63,135 @@ class ForkServer:
         waiting = select.poll()
         waiting.register(self.control, select.POLLIN)
         waiting.register(self.owner, select.POLLIN)
+        spare = Spare(self.surroundings)
         while True:
-            ready = dict(waiting.poll())
-            if self.owner in ready:
+            if any(descriptor == self.owner for descriptor, _ in waiting.poll()):
                 return
-            got = self._receive()
-            if got is None:
+            data, descriptors = child.receive(self.control)
+            if not data:
                 return
-            self._reply(self._answer(got))
-
-    def _receive(self) -> Request | None:
-        descriptors = array.array("i")
-        data, ancillary, _, _ = self.control.recvmsg(
-            MAX_HEADER, socket.CMSG_SPACE(MAX_DESCRIPTORS * descriptors.itemsize), socket.MSG_CMSG_CLOEXEC
-        )
-        for level, kind, content in ancillary:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                descriptors.frombytes(content[: len(content) - len(content) % descriptors.itemsize])
-        return Request(json.loads(data), descriptors.tolist()) if data else None
-
-    def _reply(self, answer: dict[str, Any]) -> None:
-        self.control.send(json.dumps(answer).encode())
-
-    def _answer(self, request: Request) -> dict[str, Any]:
-        run = Run(self, request)
-        try:
-            return run.done()
-        finally:
-            request.close()
+            request = Request.unpacked(data, descriptors)
+            if request.kind in ("program", "calls") and request.processes == 1:
+                # Such a run is one process; the next is made while it is at work.
+                spare.take(data, descriptors)
+                run = Run(self, request, [spare.pid], many=False)
+                spare = Spare(self.surroundings)
+                answer = run.done()
+            else:
+                # It ends with everything else when the run is over.
+                spare.dismiss()
+                answer = Run(self, request, self._fork(request), many=True).done()
+                spare = Spare(self.surroundings)
+            for descriptor in descriptors:
+                os.close(descriptor)
             if not scratch.empty(self.surroundings.box):
                 # What cannot be cleaned is not handed to the next program.
-                os._exit(1)
+                return
+            self.control.send(answer)
+
+    def _fork(self, request: Request) -> list[int]:
+        pair = socket.socketpair() if request.kind == "pair" else None
+        roles: list[tuple[Role, socket.socket | None]]
+        if request.kind == "pair":
+            assert pair is not None
+            roles = [("tester", pair[0]), ("candidate", pair[1])]
+        else:
+            roles = [(request.kind, None)]
+        pids = []
+        for role, channel in roles:
+            pid = os.fork()
+            if pid == 0:
+                child.run(request, self.surroundings, role, channel)
+            pids.append(pid)
+        for end in pair or ():
+            end.close()
+        return pids
 
 
 class Run:
     """One request in its course: the processes that do it and the clocks that they are held to."""
 
-    def __init__(self, server: ForkServer, request: Request) -> None:
+    def __init__(self, server: ForkServer, request: Request, pids: list[int], *, many: bool) -> None:
         self.server = server
         self.request = request
+        self.pids = pids
+        self.many = many
+        """Whether there may be processes beside ``pids``, and all that are not this one belong to the run."""
         self.started = time.monotonic()
-        self.pids: list[int] = []
         self.peak = 0
         self.reason = ""
         self.detail = ""
-        pair = socket.socketpair() if request.kind == "pair" else None
-        if pair:
-            self._fork("tester", pair[0], pair[1])
-            self._fork("candidate", pair[1], pair[0])
-            pair[0].close()
-            pair[1].close()
-        else:
-            self._fork(request.kind, None, None)
 
-    def _fork(self, role: str, own: socket.socket | None, other: socket.socket | None) -> None:
-        pid = os.fork()
-        if pid == 0:
-            if other is not None:
-                other.close()
-            child.run(self.request, self.server.surroundings, role, own)
-        self.pids.append(pid)
-
-    def done(self) -> dict[str, Any]:
-        """Waits until the run has ended or has to be ended, and tells how it went."""
+    def done(self) -> bytes:
+        """Waits until the run has ended or has to be ended, and tells how it went, as JSON."""
         first = self.pids[0]
         watched = [os.pidfd_open(pid) for pid in self.pids]
-        try:
-            self._wait(watched[0])
-            if len(self.pids) > 1:
-                self.detail = self._how_the_candidate_stands(self.pids[1], watched[1])
-        finally:
-            for descriptor in watched:
-                os.close(descriptor)
+        self._wait(watched[0])
+        if len(self.pids) > 1:
+            self.detail = self._how_the_candidate_stands(self.pids[1], watched[1])
+        for descriptor in watched:
+            os.close(descriptor)
         # Before the first is reaped, since until then its number cannot be anyone else's.
         self._kill()
-        _, wait_status, usage = os.wait4(first, 0)
+        _, status, usage = os.wait4(first, 0)
         self.peak = usage.ru_maxrss
-        cpu = usage.ru_utime + usage.ru_stime + self._reap()
-        self._collect()
-        return {
-            "reason": self.reason,
-            "status": wait_status,
-            "cpu_s": cpu,
-            "wall_s": time.monotonic() - self.started,
-            "memory_kb": self.peak,
-            "detail": self.detail,
-        }
+        used = usage.ru_utime + usage.ru_stime + (self._reap() if self.many else 0.0)
+        if self.request.collect:
+            scratch.collect(self.server.surroundings.box, self.request.collect, self.request.descriptors["c"])
+        return json.dumps(
+            {
+                "reason": self.reason,
+                "status": status,
+                "cpu_s": used,
+                "wall_s": time.monotonic() - self.started,
+                "memory_kb": self.peak,
+                "detail": self.detail,
+            }
+        ).encode()
 
     def _wait(self, watch: int) -> None:
+        """Returns when the first process has ended, or with a reason to end it."""
         request, server = self.request, self.server
         poller = select.poll()
         for descriptor in (watch, server.owner):
             poller.register(descriptor, select.POLLIN)
-        poller.register(server.control, select.POLLIN | select.POLLRDHUP)
-        answers = request.descriptors.get("a")
-        step_wall, step_cpu, step_size = self.started, 0.0, 0
+        control = server.control.fileno()
+        poller.register(control, select.POLLIN | select.POLLRDHUP)
+        # Judging the clocks only when one of them may have run out keeps a short run short.
+        pause = min(request.wall_s, request.cpu_s) if server.bounded else LOOK_S
+        clocks = _Clocks(self)
         while True:
-            now = time.monotonic()
-            cpu = self._processor_time()
-            if answers is not None and request.steps > 1:
-                size = os.fstat(answers).st_size
-                if size > step_size:
-                    step_wall, step_cpu, step_size = now, cpu, size
-            if now - step_wall >= request.wall_s or cpu - step_cpu >= request.cpu_s:
-                self.reason = "timeout"
-            elif not server.bounded and not scratch.within(server.surroundings.box, request.scratch):
-                self.reason = "scratch_limit"
-            if self.reason:
-                return
-            left = min(request.wall_s - (now - step_wall), request.cpu_s - (cpu - step_cpu))
-            pause = max(left, 0.001) if server.bounded else LOOK_S
-            ready = dict(poller.poll(pause * 1000))
+            ready = [descriptor for descriptor, _ in poller.poll(pause * 1000)]
             if watch in ready:
                 return
-            if server.control.fileno() in ready:
+            if control in ready:
                 # What is said during a run is the reason to end it; nothing at all, that nobody waits for it.
-                self.reason = server.control.recv(MAX_HEADER).decode() or "cancelled"
+                self.reason = server.control.recv(MAX_LENGTH).decode() or "cancelled"
             elif ready:
                 self.reason = "cancelled"
+            elif not server.bounded and not scratch.within(server.surroundings.box, request.scratch):
+                self.reason = "scratch_limit"
+            else:
+                left = clocks.left()
+                pause = max(left, 0.001) if server.bounded else LOOK_S
+                if left <= 0:
+                    self.reason = "timeout"
             if self.reason:
                 return
-
-    def _processor_time(self) -> float:
-        used = 0.0
-        for pid in self.pids:
-            # One that has just ended has no clock any more; its use is told when it is waited for.
-            with suppress(OSError):
-                used += kernel.processor_seconds(pid)
-        return used
 
     def _how_the_candidate_stands(self, pid: int, descriptor: int) -> str:
         if not select.select([descriptor], [], [], 0)[0]:
             return ""
         got = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        return "" if got is None else f"{'exit' if got.si_code == os.CLD_EXITED else 'signal'} {got.si_status}"
+        return (
+            "" if got is None else f"{'exit' if got.si_code == os.CLD_EXITED else 'signal'} {got.si_status}"
+        )
 
     def _kill(self) -> None:
+        if not self.many:
+            os.kill(self.pids[0], signal.SIGKILL)
+            return
         if self.server.alone:
-            # Everything else in the namespace belongs to this run.
             with suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
             return
@@ -201,6 +211,23 @@ class Run:
             used += usage.ru_utime + usage.ru_stime
             self.peak = max(self.peak, usage.ru_maxrss)
 
-    def _collect(self) -> None:
-        if self.request.collect:
-            scratch.collect(self.server.surroundings.box, self.request.collect, self.request.descriptors["c"])
+
+class _Clocks:
+    """What is left to a run; each answer that it gives winds the clocks up again."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._answers = run.request.descriptors.get("a") if run.request.steps > 1 else None
+        self._wall, self._cpu, self._size = run.started, 0.0, 0
+
+    def left(self) -> float:
+        """Seconds until one of the clocks may have run out; 0 or less where one has."""
+        request = self._run.request
+        now, cpu = time.monotonic(), 0.0
+        for pid in self._run.pids:
+            # One that has just ended has no clock any more; its use is told when it is waited for.
+            with suppress(OSError):
+                cpu += kernel.processor_seconds(pid)
+        if self._answers is not None and (size := os.fstat(self._answers).st_size) > self._size:
+            self._wall, self._cpu, self._size = now, cpu, size
+        return min(request.wall_s - (now - self._wall), request.cpu_s - (cpu - self._cpu))

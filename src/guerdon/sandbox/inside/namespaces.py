@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from . import kernel
@@ -94,10 +94,14 @@ def _settle(config: dict[str, Any]) -> None:
     """Makes the new root folder, moves into it, and becomes an ordinary user there."""
     kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     # What is to be shown is opened first: the new root may be mounted over where it lies.
-    sources = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in config["shown"] if os.path.exists(path)]
+    sources = [
+        (path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in config["shown"] if os.path.exists(path)
+    ]
     sources += [(f"/dev/{name}", os.open(f"/dev/{name}", os.O_PATH | os.O_CLOEXEC)) for name in DEVICES]
     root = _mount_point()
-    kernel.mount("guerdon", root, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=755,size=1m,nr_inodes=4096")
+    kernel.mount(
+        "guerdon", root, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=755,size=1m,nr_inodes=4096"
+    )
     os.chdir(root)
     for path, descriptor in sources:
         _show(path, descriptor)
@@ -113,7 +117,12 @@ def _settle(config: dict[str, Any]) -> None:
     kernel.pivot_root(".", ".")
     kernel.unmount(".", kernel.MNT_DETACH)
     os.chdir("/")
-    kernel.mount("none", "/", None, kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV)
+    kernel.mount(
+        "none",
+        "/",
+        None,
+        kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV,
+    )
     for _, descriptor in sources:
         os.close(descriptor)
     kernel.set_host_name("sandbox")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Sequence
 
 MAX_ENTRIES = 4096
 MAX_LEVELS = 64
@@ -77,7 +78,7 @@ def _move_up(path: str, box: str, number: int) -> None:
         os.rename(path, os.path.join(box, f".up-{number}-{os.lstat(path).st_ino}"))
 
 
-def collect(box: str, names: list[str], into: int) -> None:
+def collect(box: str, names: Sequence[str], into: int) -> None:
     """Writes the regular files of those names to a descriptor: a line of JSON with names and sizes, then
     their contents. What is missing or is no regular file is left out."""
     found: list[tuple[str, bytes]] = []

@@ -174,7 +174,7 @@ class _Encoder:
 
 def _small(items: list[Any], kinds: set[type]) -> bool:
     if kinds == {int}:
-        return -_LARGE < min(items) and max(items) < _LARGE
+        return min(items) > -_LARGE and max(items) < _LARGE
     return all(-_LARGE < item < _LARGE for item in items if type(item) is int)
 
 

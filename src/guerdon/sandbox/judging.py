@@ -1,0 +1,1 @@
+def run_tests(*a, **k): raise NotImplementedError
