@@ -17,6 +17,8 @@ _LEAST_VALUES = 4
 
 Place = tuple[str, int]
 """A table's name and a column's position."""
+Reference = tuple[tuple[int, ...], str, tuple[int, ...]]
+"""Own columns, the table that they refer to, its columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,10 @@ class Table:
     rows: list[list[Any]]
     keys: list[tuple[int, ...]] = field(default_factory=list)
     """Columns that are unique together, as declared."""
-    references: list[tuple[tuple[int, ...], str, tuple[int, ...]]] = field(default_factory=list)
-    """Own columns, the table that they refer to, its columns."""
+    references: list[Reference] = field(default_factory=list)
+    """What it refers to, as declared."""
+    apparent: list[Reference] = field(default_factory=list)
+    """What it seems to refer to."""
     required: set[int] = field(default_factory=set)
     """Columns that must not be NULL."""
     unique: set[int] = field(default_factory=set)
@@ -48,6 +52,11 @@ class Table:
     """Two columns of which each row has its mirror image, as in a table of neighbours."""
     has_twins: bool = False
     """Whether a whole row comes twice."""
+
+    @property
+    def links(self) -> list[Reference]:
+        """All that it refers to, declared or not."""
+        return self.references + self.apparent
 
     def values(self, column: int) -> list[Any]:
         """The values of a column that are not NULL."""
@@ -62,7 +71,7 @@ def study(tables: dict[str, Table]) -> list[set[Place]]:
         known = {columns for columns, _, _ in table.references}
         for column in range(len(table.columns)):
             if (column,) not in known and (target := _apparent_target(tables, table, column)):
-                table.references.append(((column,), target[0], (target[1],)))
+                table.apparent.append(((column,), target[0], (target[1],)))
     groups = _groups(tables)
     for table in tables.values():
         table.mirrored = _mirrored(table, groups)
@@ -95,9 +104,9 @@ def _follows(table: Table, column: int, other: int) -> bool:
 def _apparent_target(tables: dict[str, Table], table: Table, column: int) -> Place | None:
     """The unique column that all values of a column lie in, as if the one referred to the other."""
     values = set(map(_comparable, table.values(column)))
-    if len(values) < _LEAST_VALUES:
-        return None
     texts = all(isinstance(value, str) for value in values)
+    if len(values) < _LEAST_VALUES or (column in table.unique and not texts):
+        return None
     for other in tables.values():
         for place in other.unique:
             if (other.name, place) == (table.name, column) or not _named_alike(
@@ -120,7 +129,7 @@ def _named_alike(column: str, table: str, target: str, texts: bool) -> bool:
     if texts:
         return True
     mine, theirs, owner = column.lower(), target.lower(), table.lower().rstrip("s")
-    return mine == theirs or mine in (f"{owner}_{theirs}", f"{owner}{theirs}", f"{owner}_id", f"{owner}id")
+    return mine == theirs != "id" or mine in (f"{owner}_{theirs}", f"{owner}{theirs}", f"{owner}_id", f"{owner}id")
 
 
 def _groups(tables: dict[str, Table]) -> list[set[Place]]:
@@ -130,7 +139,7 @@ def _groups(tables: dict[str, Table]) -> list[set[Place]]:
         for column in range(len(table.columns))
     }
     for table in tables.values():
-        for columns, target, places in table.references:
+        for columns, target, places in table.links:
             for column, place in zip(columns, places, strict=True):
                 mine, theirs = group[(table.name, column)], group[(target, place)]
                 if mine is not theirs:
@@ -159,7 +168,7 @@ def cascade(tables: dict[str, Table]) -> None:
         changed = False
         for table in tables.values():
             before = len(table.rows)
-            for columns, target, places in table.references:
+            for columns, target, places in table.links:
                 there = {tuple(row[p] for p in places) for row in tables[target].rows}
                 table.rows = [
                     row

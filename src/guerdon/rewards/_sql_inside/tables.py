@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from typing import Any
@@ -22,6 +23,10 @@ def opened(engine: str) -> SQLiteStore | DuckDBStore:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
 
 
 def _check(cells: int, most: int) -> None:
@@ -207,22 +212,32 @@ class DuckDBStore:
                 tables[name].keys.append(tuple(tables[name].columns.index(n) for n in names))
 
     def write(self, file: str, tables: dict[str, Table]) -> None:
-        """Puts the rows of the tables in place of those that the file has. Raises one of ``errors``."""
+        """Makes the file anew, with these rows. Raises one of ``errors``."""
+        # Rows that are deleted still count for keys and references, and a table that refers to itself cannot
+        # be dropped; so nothing is left of the old file but what its parts were made with.
+        source = self._connected(file, True)
+        made = dict(source.execute("select table_name, sql from duckdb_tables() where not internal").fetchall())
+        before = [
+            f"create type {_quoted(name)} as enum ({', '.join(map(_text, labels))})"
+            for name, labels in source.execute(
+                "select type_name, labels from duckdb_types() where logical_type = 'ENUM' and not internal "
+                "and schema_name = 'main' and type_name <> 'enum'"
+            ).fetchall()
+        ]
+        before += [row[0] for row in source.execute("select sql from duckdb_sequences()").fetchall()]
+        after = [row[0] for row in source.execute("select sql from duckdb_indexes()").fetchall() if row[0]]
+        after += [row[0] for row in source.execute("select sql from duckdb_views() where not internal").fetchall()]
+        source.close()
+        os.unlink(file)
         connection = self._connected(file, False)
         try:
-            order = _parents_first(tables)
-            # Made anew: what is deleted still counts for keys and references until the file is compacted.
-            asked = "select table_name, sql from duckdb_{}() where schema_name = 'main'"
-            made = dict(connection.execute(asked.format("tables")).fetchall())
-            indexes = connection.execute(asked.format("indexes")).fetchall()
-            for table in reversed(order):
-                connection.execute(f"drop table {_quoted(table.name)}")
-            for table in order:
+            for statement in before:
+                connection.execute(statement)
+            for table in _parents_first(tables):
                 connection.execute(made[table.name])
                 self._insert(connection, table)
-            for name, sql in indexes:
-                if name in tables and sql:
-                    connection.execute(sql)
+            for statement in after:
+                connection.execute(statement)
             connection.execute("checkpoint")
         finally:
             connection.close()

@@ -144,7 +144,7 @@ def _add(tables: dict[str, Table], table: Table, rng: random.Random) -> None:
 def _blend(table: Table, row: list[Any], giver: list[Any], rng: random.Random) -> None:
     """Takes a value of another row, and with it all that goes with it."""
     free = [c for c in table.decides if not any(c in followers for followers in table.decides.values())]
-    tied = {c for columns, _, _ in table.references if len(columns) > 1 for c in columns}
+    tied = {c for columns, _, _ in table.links if len(columns) > 1 for c in columns}
     if choices := sorted(set(free) - tied):
         column = rng.choice(choices)
         for c in {column, *table.decides[column]}:
@@ -156,7 +156,7 @@ def _freshen(tables: dict[str, Table], table: Table, row: list[Any], rng: random
     for column in sorted(table.unique):
         if row[column] is None:
             continue
-        target = next(((t, p[0]) for cs, t, p in table.references if cs == (column,)), None)
+        target = next(((t, p[0]) for cs, t, p in table.links if cs == (column,)), None)
         have = set(map(repr, table.values(column)))
         if target is not None:
             # In order, since a set of texts is not in the same order in every process.
@@ -185,7 +185,7 @@ def _empty_cells(table: Table, rng: random.Random) -> None:
     """More NULLs, in columns that have some and that neither decide others nor follow from them."""
     bound = set(table.required) | {c for key in table.keys for c in key}
     bound |= {c for column, others in table.decides.items() if others for c in (column, *others)}
-    bound |= {c for columns, _, _ in table.references for c in columns} | set(table.mirrored or ())
+    bound |= {c for columns, _, _ in table.links for c in columns} | set(table.mirrored or ())
     for column in range(len(table.columns)):
         if column not in bound and any(row[column] is None for row in table.rows):
             for row in table.rows:
