@@ -1,4 +1,5 @@
-"""The sandboxes of this process: one for each isolation and what is preloaded, made at the first use and shared by all rewards."""
+"""The sandboxes of this process, made at the first use and shared by all rewards: one for each isolation and what
+is preloaded."""
 
 from __future__ import annotations
 

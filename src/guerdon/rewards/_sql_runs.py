@@ -69,9 +69,17 @@ def preloads(database: Database) -> tuple[str, ...]:
 
 
 def answers(
-    sandbox: Executor, engine: str, databases: Sequence[bytes], query: str, bounds: Bounds
+    sandbox: Executor,
+    engine: str,
+    databases: Sequence[bytes],
+    query: str,
+    bounds: Bounds,
+    stop_at_error: bool = False,
 ) -> Answers:
-    """Runs a query on each database. Raises SandboxError where that says nothing of the query."""
+    """Runs a query on each database, or up to the first one on which it fails.
+
+    Raises SandboxError where what happened says nothing of the query.
+    """
     request = {
         "engine": engine,
         "databases": [f"{i}.db" for i in range(len(databases))],
@@ -80,6 +88,7 @@ def answers(
         "memory_mb": bounds.memory_mb,
         "max_rows": bounds.max_rows,
         "max_bytes": MAX_RESULT_BYTES,
+        "stop_at_error": stop_at_error,
     }
     limits = Limits(
         cpu_s=bounds.seconds * len(databases) + 2,
@@ -94,10 +103,10 @@ def answers(
     if report.status in NO_VERDICT or not lines or lines[0] != b'"ready"':
         raise _lost(report)
     results = [_result(line) for line in lines[1:]]
-    kind = _STOPPED.get(report.status, "crashed")
-    results += [Result(kind=kind, error=report.detail or kind.replace("_", " "))] * (
-        len(databases) - len(results)
-    )
+    if report.status != "ok" and len(results) < len(databases):
+        kind = _STOPPED.get(report.status, "crashed")
+        results.append(Result(kind=kind, error=report.detail or kind.replace("_", " ")))
+    results += [Result(kind="not_run")] * (len(databases) - len(results))
     return Answers(tuple(results[: len(databases)]), report.tier, report.cpu_s)
 
 
@@ -148,7 +157,8 @@ def _telling(original: Result, ran: Sequence[Result], count: int) -> list[int]:
 def variations(sandbox: Executor, database: Database, count: int, seed: int) -> tuple[bytes, ...]:
     """Up to ``count`` variations of a database, the same for the same seed; fewer where some cannot be made.
 
-    Raises InputError for a database that is too large to vary or cannot be varied, SandboxError where the sandbox failed.
+    Raises InputError for a database that is too large to vary or cannot be varied, SandboxError where the
+    sandbox failed.
     """
     key = (database.digest, count, seed)
     return _variations.get(key, lambda: _made(sandbox, database, count, seed))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from guerdon.errors import InputError
+from guerdon.reward.annotations import Setting
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards import _sandboxes
 from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, yes_or_no
@@ -36,7 +37,7 @@ def sql(
     sql: str | None = None,
     ground_truth_results: Sequence[Any] | None = None,
     *,
-    folder: str | os.PathLike[str] | None = None,
+    folder: Setting[str | os.PathLike[str] | None] = None,
     variations: int = 4,
     seed: int = 0,
     columns: str | None = None,
@@ -47,7 +48,7 @@ def sql(
     seconds: float = 5.0,
     max_rows: int = 10_000,
     memory_mb: int = 512,
-    isolation: str = "auto",
+    isolation: Setting[str] = "auto",
 ) -> EvaluateResult:
     """Scores 1 where the query of a response gives what the gold query gives, on a database and variations of it.
 
@@ -58,7 +59,8 @@ def sql(
     The database is a file of SQLite or DuckDB in ``folder``, named by the row's ``db_path``, ``database`` or
     ``db_id`` (a ``db_id`` such as ``geography`` finds ``geography/geography.sqlite``). Nothing outside of
     the folder is read, and nothing is written: each query runs on a copy within the sandbox, with at most
-    ``seconds`` of processor time on each database, ``max_rows`` rows and ``memory_mb`` MiB.
+    ``seconds`` of processor time on each database, ``max_rows`` rows and ``memory_mb`` MiB. ``folder`` and
+    ``isolation`` are set by whoever runs the reward; columns of these names are not looked at.
 
     What is right is told by a gold query (``gold_query``, ``sql`` or the ground truth) or by expected rows
     (``ground_truth_results``, or a ground truth that is a list). With a gold query, both run on the database
@@ -109,7 +111,7 @@ def sql(
     if mine is None or len(mine) > MAX_QUERY:
         return _verdict(scale, None, [], gold, "no query found" if mine is None else "the query is too long")
     comparison = _comparison(columns, tolerance, rows)
-    found = answers(sandbox, source.engine, gold.databases, mine, bounds)
+    found = answers(sandbox, source.engine, gold.databases, mine, bounds, stop_at_error=True)
     places = [
         comparison.same(result, wanted, _order(order, query, wanted)) if result.ran else False
         for result, wanted in zip(found.results, gold.results, strict=True)
@@ -195,16 +197,12 @@ def _verdict(
     if found is not None:
         names = ["original", *(f"variation {i}" for i in range(1, len(places)))]
         wrong = [name for name, right in zip(names, places, strict=True) if not right]
+        told = f"not right on: {', '.join(wrong)}" if first.ran and wrong else None
+        confined = found.tier != "none"
         metrics |= {
             "rows": MetricResult(len(first.rows)),
-            "databases": MetricResult(
-                sum(places) / len(places),
-                success=not wrong,
-                reason=f"not right on: {', '.join(wrong)}" if wrong else "right on all",
-            ),
+            "databases": MetricResult(sum(places) / len(places), success=not wrong, reason=told),
             "cpu_s": MetricResult(found.cpu_s),
-            "tier": MetricResult(
-                float(found.tier != "none"), success=found.tier != "none", reason=found.tier
-            ),
+            "tier": MetricResult(float(confined), success=confined, reason=found.tier),
         }
     return EvaluateResult(score, reason=reason, metrics=metrics)

@@ -68,9 +68,12 @@ def main() -> None:
         ask = _ask_duckdb
     print(json.dumps("ready"), flush=True)
     for database in request["databases"]:
-        line = json.dumps(_answer(ask, database, request, room))
+        answer = _answer(ask, database, request, room)
+        line = json.dumps(answer)
         room -= len(line)
         print(line, flush=True)
+        if "kind" in answer and request["stop_at_error"]:
+            return
 
 
 def _answer(

@@ -129,7 +129,12 @@ def _named_alike(column: str, table: str, target: str, texts: bool) -> bool:
     if texts:
         return True
     mine, theirs, owner = column.lower(), target.lower(), table.lower().rstrip("s")
-    return mine == theirs != "id" or mine in (f"{owner}_{theirs}", f"{owner}{theirs}", f"{owner}_id", f"{owner}id")
+    return mine == theirs != "id" or mine in (
+        f"{owner}_{theirs}",
+        f"{owner}{theirs}",
+        f"{owner}_id",
+        f"{owner}id",
+    )
 
 
 def _groups(tables: dict[str, Table]) -> list[set[Place]]:

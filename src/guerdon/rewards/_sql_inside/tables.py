@@ -216,7 +216,9 @@ class DuckDBStore:
         # Rows that are deleted still count for keys and references, and a table that refers to itself cannot
         # be dropped; so nothing is left of the old file but what its parts were made with.
         source = self._connected(file, True)
-        made = dict(source.execute("select table_name, sql from duckdb_tables() where not internal").fetchall())
+        made = dict(
+            source.execute("select table_name, sql from duckdb_tables() where not internal").fetchall()
+        )
         before = [
             f"create type {_quoted(name)} as enum ({', '.join(map(_text, labels))})"
             for name, labels in source.execute(
@@ -226,7 +228,9 @@ class DuckDBStore:
         ]
         before += [row[0] for row in source.execute("select sql from duckdb_sequences()").fetchall()]
         after = [row[0] for row in source.execute("select sql from duckdb_indexes()").fetchall() if row[0]]
-        after += [row[0] for row in source.execute("select sql from duckdb_views() where not internal").fetchall()]
+        after += [
+            row[0] for row in source.execute("select sql from duckdb_views() where not internal").fetchall()
+        ]
         source.close()
         os.unlink(file)
         connection = self._connected(file, False)
