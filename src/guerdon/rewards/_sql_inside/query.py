@@ -37,11 +37,22 @@ _DUCKDB_SETTINGS = (
 )
 _KINDS = (
     ("too_slow", ("interrupted", "interrupt")),
-    ("too_large", ("out of memory", "too big", "could not allocate", "memory", "too many columns")),
+    (
+        "too_large",
+        ("out of memory", "too big", "could not allocate", "memory", "too many", "overflow", "too deep"),
+    ),
     ("several_statements", ("one statement at a time",)),
     (
         "forbidden",
-        ("not authorized", "prohibited", "read-only", "readonly", "disabled by config", "permission error"),
+        (
+            "not authorized",
+            "authorization denied",
+            "prohibited",
+            "read-only",
+            "readonly",
+            "disabled by config",
+            "permission error",
+        ),
     ),
     ("unknown_name", ("no such", "does not exist", "not found", "ambiguous", "unknown")),
     ("syntax", ("syntax error", "unrecognized token", "incomplete input", "parser error")),

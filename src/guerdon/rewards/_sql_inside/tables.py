@@ -61,10 +61,13 @@ class SQLiteStore:
 
     def _names(self, connection: sqlite3.Connection) -> list[str]:
         """The plain tables; those of extensions, such as full-text search, stay as they are."""
-        found = connection.execute(
-            "select name, type from pragma_table_list where schema = 'main'"
-        ).fetchall()
-        return sorted(name for name, kind in found if kind == "table" and not name.startswith("sqlite_"))
+        found = dict(
+            connection.execute("select name, sql from sqlite_master where type = 'table'").fetchall()
+        )
+        virtual = [name for name, sql in found.items() if re.match(r"\s*create\s+virtual\b", sql or "", re.I)]
+        # The tables in which an extension keeps its own are named after it.
+        own = ("sqlite_", *(f"{name}_" for name in virtual))
+        return sorted(name for name in found if name not in virtual and not name.startswith(own))
 
     def _described(self, connection: sqlite3.Connection, name: str) -> Table:
         about = connection.execute('select name, "notnull", pk, hidden from pragma_table_xinfo(?)', [name])
