@@ -1,0 +1,190 @@
+"""The trusted side of an assert test: the test code runs here, and the program is at the end of a channel.
+
+The names under test are proxies. What comes back over the channel is data: a value, or the account of an
+exception, which becomes an exception of the same built-in class. Anything else ends the test as failed, whatever
+the test code makes of it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import socket
+import sys
+from collections import deque
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from . import frames, testcode, values
+
+# A harness, a comprehension or an iterator takes these for its own: all(map(candidate, xs)) is true when the
+# first call raises StopIteration. They arrive as themselves only where the test code waits for them by name.
+_GUARDED = frozenset({"AssertionError", "StopIteration", "StopAsyncIteration"})
+_SHOWN = 2000
+
+
+class CandidateError(Exception):
+    """The program raised what has no built-in class, or gave no answer that can be used."""
+
+
+class _Channel:
+    """Calls to the program, one after the other."""
+
+    def __init__(self, channel: socket.socket, plan: testcode.Plan) -> None:
+        self.channel = channel
+        self.plan = plan
+        self.calls = 0
+        self.broken = ""
+        """Why nothing the test code finds can be a pass."""
+        self.foreign = ""
+        """What the test code wanted to hand over that cannot travel."""
+        self.last = ""
+        """The last call and its outcome, for the owner of the tests."""
+
+    def call(self, name: str, line: int, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """Asks the program. Raises what it raised, and CandidateError."""
+        if self.broken:
+            raise CandidateError(self.broken)
+        self.calls += 1
+        copy_back = line in self.plan.copied_back
+        try:
+            question = values.dumps([self.calls, name, arguments, keywords, copy_back])
+        except values.EncodingError as error:
+            self.foreign = str(error)
+            raise CandidateError(self.foreign) from None
+        self.last = f"{name}{_shown(arguments, keywords)}"
+        changed, word, *rest = self._ask(question)
+        self.last += f" {_outcome(word, rest)}"
+        if changed is not None:
+            _copy_back([*arguments, *keywords.values()], changed)
+        return self._result(word, rest)
+
+    def _ask(self, question: bytes) -> list[Any]:
+        try:
+            frames.send(self.channel, question)
+            answer = frames.receive(self.channel)
+        except (OSError, frames.FrameError) as error:
+            said = error if isinstance(error, frames.FrameError) else "nothing: it has ended"
+            raise self._break(f"the program answered {said}") from None
+        if type(answer) is not list or len(answer) < 3 or type(answer[2]) is not str:
+            raise self._break("the program answered what is no answer")
+        if type(answer[0]) is not int or answer[0] != self.calls:
+            raise self._break("the program answered twice, or another question")
+        return answer[1:]
+
+    def _result(self, word: str, rest: list[Any]) -> Any:
+        if word == "value" and len(rest) == 1:
+            return rest[0]
+        if word in ("raised", "failed") and len(rest) == 3:
+            names, message, line = rest
+            if type(names) is list and type(message) is str and type(line) is int:
+                if word == "failed":
+                    raise self._break(f"the program raised {_class_name(names)} in line {line}")
+                raise self._exception(names, message)
+        if word == "missing":
+            raise self._break("the program does not define the function")
+        if word == "foreign" and len(rest) == 1:
+            raise CandidateError(f"the program returned {rest[0]}"[:300])
+        raise self._break("the program answered what is no answer")
+
+    def _exception(self, names: list[Any], message: str) -> BaseException:
+        """The exception by the first built-in name among the program's class and those it descends from."""
+        name = _class_name(names)
+        kind = getattr(builtins, name, None)
+        expected = name in self.plan.expects
+        usual = isinstance(kind, type) and issubclass(kind, Exception) and name not in _GUARDED
+        if not isinstance(kind, type) or not issubclass(kind, BaseException) or not (usual or expected):
+            return CandidateError(f"{name}: {message}")
+        try:
+            return kind(message)
+        except TypeError:  # some take more arguments; what they hold is of no account here
+            return kind.__new__(kind)
+
+    def _break(self, why: str) -> CandidateError:
+        self.broken = self.broken or why
+        return CandidateError(why)
+
+
+def test(questions: bytes, channel: socket.socket, write: Callable[[bytes], None]) -> None:
+    """Runs the test that ``questions`` holds and writes what came of it, one line."""
+    options = json.loads(questions)
+    plan = testcode.Plan(**options["plan"])
+    side = _Channel(channel, plan)
+    frames.send(channel, values.dumps(options["prelude"]))
+    module = ModuleType("__main__")
+    outcome = _prepared(plan, module)
+    for name in (plan.entry_point, *plan.proxied):
+        module.__dict__[name] = _proxy(side, name)
+    outcome = outcome or testcode.run(plan, module)
+    if side.foreign:
+        outcome = ["unable", outcome[1], f"the test hands over {side.foreign}"]
+    elif side.broken:
+        outcome = ["broken", outcome[1], side.broken]
+    elif outcome[0] == "passed" and not side.calls:
+        outcome = ["unable", 0, "the test code never calls the program"]
+    write(json.dumps([*outcome, side.last]).encode("ascii") + b"\n")
+
+
+def _prepared(plan: testcode.Plan, module: ModuleType) -> list[Any]:
+    """Runs the set-up, before the proxies take the names it may define too; what went wrong, or nothing."""
+    try:
+        testcode.prepare(plan, module)
+        exec(compile(plan.setup, "setup.py", "exec", dont_inherit=True), module.__dict__)
+    except BaseException as error:  # trusted code, but whose failure is nothing of the program's
+        return ["unable", 0, f"the set-up raised {type(error).__name__}: {error}"[:300]]
+    return []
+
+
+def _proxy(side: _Channel, name: str) -> Callable[..., Any]:
+    def candidate(*arguments: Any, **keywords: Any) -> Any:
+        return side.call(name, sys._getframe(1).f_lineno, list(arguments), keywords)
+
+    candidate.__name__ = candidate.__qualname__ = name
+    return candidate
+
+
+def _class_name(names: list[Any]) -> str:
+    """The first name that is a built-in exception's, and no general one; else the class's own."""
+    for name in names:
+        kind = getattr(builtins, name, None) if type(name) is str else None
+        if isinstance(kind, type) and issubclass(kind, BaseException):
+            return str(name)
+    return "an exception"
+
+
+def _copy_back(arguments: list[Any], changed: Any) -> None:
+    """Gives the test's own containers the content that the program left in its copies."""
+    if type(changed) is not list or len(changed) != len(arguments):
+        return
+    for mine, theirs in zip(arguments, changed, strict=True):
+        if type(mine) is not type(theirs):
+            continue
+        if isinstance(mine, list | bytearray):
+            mine[:] = theirs
+        elif isinstance(mine, dict | set):
+            mine.clear()
+            mine.update(theirs)
+        elif isinstance(mine, deque):
+            mine.clear()
+            mine.extend(theirs)
+
+
+def _shown(arguments: list[Any], keywords: dict[str, Any]) -> str:
+    parts = [*map(_text, arguments), *(f"{name}={_text(value)}" for name, value in keywords.items())]
+    return f"({', '.join(parts)})"[:_SHOWN]
+
+
+def _outcome(word: str, rest: list[Any]) -> str:
+    if word == "value" and rest:
+        return f"returned {_text(rest[0])}"
+    if word in ("raised", "failed") and len(rest) == 3 and type(rest[0]) is list:
+        return f"raised {_text(rest[0][:1])}: {_text(rest[1])}"
+    return "gave no value"
+
+
+def _text(value: Any) -> str:
+    try:
+        return repr(value)[:_SHOWN]
+    except (ValueError, RecursionError, MemoryError):  # an integer of too many digits, a list too deep
+        return "…"
