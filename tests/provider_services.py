@@ -45,11 +45,13 @@ Fault = Callable[["Handler"], None]
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: Service
 
     def handle_any(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        sent = Sent(self.command, self.path, dict(self.headers.items()), body)
+        body = self._body()
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        sent = Sent(self.command, self.path, headers, body)
         with self.server.lock:
             self.server.sent.append(sent)
             self.server.ports.append(self.client_address[1])
@@ -58,6 +60,16 @@ class Handler(BaseHTTPRequestHandler):
             fault(self)
         else:
             self.server.answer(self, sent)
+
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
 
     do_GET = do_POST = do_DELETE = handle_any  # noqa: N815
 
@@ -224,7 +236,7 @@ class PistonService(Service):
     """``GET /api/v2/runtimes`` and ``POST /api/v2/execute``: Python."""
 
     most_ms = 60_000
-    output_max_size = 1 << 16
+    output_max_size = 1 << 20
     runtimes: list[dict[str, Any]] = [  # noqa: RUF012
         {"language": "python", "version": "3.9.4", "aliases": ["py", "python3"]},
         {"language": "python", "version": "3.12.0", "aliases": ["py", "python3"]},
@@ -304,29 +316,36 @@ class E2BService(Service):
                 return handler.reply(404, {"code": 404, "message": "sandbox not found"})
             shutil.rmtree(folder)
             return handler.reply(204)
-        headers = {name.lower(): value for name, value in sent.headers.items()}
+        headers = sent.headers
         folder = self.folders.get(headers.get("e2b-sandbox-id", ""))
         if folder is None:
             return handler.reply(502, {"message": "The sandbox was not found", "code": 502})
         if headers.get("x-access-token") != self.token:
             return handler.reply(401, {"code": "unauthenticated", "message": "no access"})
-        if sent.path.startswith("/files?"):
+        if sent.path.partition("?")[0] == "/files":
             return self._lay(handler, sent, folder)
         if sent.path == "/process.Process/Start":
             return self._start(handler, sent, folder, headers)
         return handler.reply(404, {"message": "no such route"})
 
     def _make(self, handler: Handler, sent: Sent) -> None:
-        if sent.headers.get("X-API-Key") != "e2b_secret" and sent.headers.get("X-API-KEY") != "e2b_secret":
-            return handler.reply(401, {"code": 401, "message": f"invalid key {sent.headers.get('X-API-Key')}"})
+        if sent.headers.get("x-api-key") != "e2b_secret":
+            return handler.reply(
+                401, {"code": 401, "message": f"invalid key {sent.headers.get('x-api-key')}"}
+            )
         id = f"sandbox{len(self.made)}"
         self.made.append(id)
         self.folders[id] = Path(tempfile.mkdtemp())
-        made = {"sandboxID": id, "templateID": sent.json()["templateID"], "clientID": "c", "envdVersion": "0.6.2"}
+        made = {
+            "sandboxID": id,
+            "templateID": sent.json()["templateID"],
+            "clientID": "c",
+            "envdVersion": "0.6.2",
+        }
         handler.reply(201, {**made, "envdAccessToken": self.token, "domain": None, "alias": "a"})
 
     def _lay(self, handler: Handler, sent: Sent, folder: Path) -> None:
-        kind = sent.headers["Content-Type"].encode()
+        kind = sent.headers["content-type"].encode()
         parts = email.message_from_bytes(
             b"Content-Type: " + kind + b"\r\n\r\n" + sent.body, policy=email.policy.HTTP
         )
@@ -346,7 +365,9 @@ class E2BService(Service):
         assert sent.body[0] == 0
         assert len(sent.body) == 5 + size
         process = json.loads(sent.body[5:])["process"]
-        arguments = [argument.replace("/home/user", str(folder)) for argument in process["args"]]
+        # No login shell (-l): the profiles of the machine that runs the tests are its own.
+        told = [argument for argument in process["args"] if argument != "-l"]
+        arguments = [argument.replace("/home/user", str(folder)) for argument in told]
         seconds = int(headers["connect-timeout-ms"]) / 1000
         handler.send_response(200)
         handler.send_header("Content-Type", "application/connect+json")

@@ -1,8 +1,8 @@
 """Asks a program on a provider's machine: this file travels there as text and runs as a script.
 
 It needs nothing but Python's own library, and Linux. A child process runs the program and answers; this one
-keeps the clocks of each answer, ends the child, and prints one line: a marker, then a JSON object. The program
-can reach whatever is here, so all that comes back is its claim and is read as such.
+keeps the clocks of each answer, ends the child, and prints one line: a marker, then a JSON object, compressed and
+as base64. The program can reach whatever is here, so all that comes back is its claim and is read as such.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ import tempfile
 import time
 import traceback
 import types
+import zlib
 from typing import IO, Any
 
 ANSWER_BYTES = 8 << 20
-SHOWN_BYTES = 64 << 10
+REPORT_BYTES = 768 << 10
+SHOWN_BYTES = 8 << 10
 TICK_S = 0.05
 
 
@@ -30,9 +32,18 @@ def main(text: str) -> None:
     order = json.loads(text)
     report = ask(order)
     report["python"] = list(sys.version_info[:2])
-    line = "\n" + order["marker"] + json.dumps(report) + "\n"
-    sys.stdout.write(line)
+    # Shows whether the service lets a long report through.
+    report["padding"] = base64.b64encode(os.urandom(order["padding"])).decode()
+    line = packed(report)
+    if len(line) > REPORT_BYTES:
+        line = packed({**report, "status": "output_limit", "answers": "", "padding": ""})
+    sys.stdout.write("\n" + order["marker"] + line + "\n")
     sys.stdout.flush()
+
+
+def packed(report: dict[str, Any]) -> str:
+    """The report as one word."""
+    return base64.b64encode(zlib.compress(json.dumps(report).encode(), 1)).decode()
 
 
 def ask(order: dict[str, Any]) -> dict[str, Any]:

@@ -38,6 +38,8 @@ ENVD_PORT = 49983
 USER = "user"
 FOLDER = "/home/user/run"
 INPUT = "/home/user/.stdin"
+MAKE_S = 60.0
+"""Seconds that the making of a sandbox may take."""
 SHARED_DOMAINS = frozenset({"e2b.app", "e2b.dev"})
 """Domains where all sandboxes answer under one name, so that connections are kept between them."""
 
@@ -121,7 +123,8 @@ class E2B(Provider):
             key_hint="set E2B_API_KEY to a valid key",
             retries=retries,
         )
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        self._making = 0
         self._daemons: dict[str, Http] = {}
         self._alive: set[str] = set()
         self._closed = False
@@ -133,7 +136,11 @@ class E2B(Provider):
         machine = self._made(run.limits)
         try:
             self._lay(machine, run)
-            return self._ran(machine, run)
+            done = self._ran(machine, run)
+            with self._lock:
+                if machine.id not in self._alive:  # close() took it from under the program
+                    raise ServiceError("E2B was closed while the program ran")
+            return done
         finally:
             self._kill(machine)
 
@@ -141,6 +148,15 @@ class E2B(Provider):
         with self._lock:
             if self._closed:
                 raise ServiceError("E2B was closed: open the sandbox again")
+            self._making += 1
+        try:
+            return self._make(limits)
+        finally:
+            with self._lock:
+                self._making -= 1
+                self._lock.notify_all()
+
+    def _make(self, limits: Limits) -> _Machine:
         request = {
             "templateID": self._template,
             # After so many seconds E2B ends it, whatever becomes of us.
@@ -154,7 +170,7 @@ class E2B(Provider):
             body=json.dumps(request).encode(),
             # A lost answer and a second attempt make one sandbox, not two.
             headers={"Idempotency-Key": str(uuid.uuid4())},
-            within_s=60.0,
+            within_s=MAKE_S,
             limit=1 << 20,
         )
         made = parsed(body, self._http)
@@ -248,7 +264,7 @@ class E2B(Provider):
         """Runs a shell script in the sandbox and reads what it does."""
         seen = _Process(bytearray(), bytearray(), time.monotonic())
         request = {
-            "process": {"cmd": "/bin/bash", "args": ["-c", script], "cwd": FOLDER},
+            "process": {"cmd": "/bin/bash", "args": ["-l", "-c", script], "cwd": FOLDER},
             "stdin": False,
         }
         headers = {
@@ -315,6 +331,8 @@ class E2B(Provider):
         """Kills the sandboxes that still run and closes connections."""
         with self._lock:
             self._closed = True
+            # A sandbox that is being made is known, and can be killed, when its answer has come.
+            self._lock.wait_for(lambda: self._making == 0, timeout=MAKE_S)
             alive, daemons = list(self._alive), list(self._daemons.values())
         for id in alive:
             with suppress(ServiceError):  # it ends by itself

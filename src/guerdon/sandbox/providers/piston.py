@@ -46,6 +46,8 @@ LANGUAGES = {
     "scala": "scala",
     "swift": "swift",
 }
+CHUNK = 1 << 16
+"""Characters by which an output that was cut can be shorter than the server allows: it drops what it read last."""
 SETTINGS = {
     "run_timeout": "PISTON_RUN_TIMEOUT={ms} (in milliseconds) or use Limits(wall_s={s:g})",
     "run_cpu_time": "PISTON_RUN_CPU_TIME={ms} (in milliseconds) or use Limits(cpu_s={s:g})",
@@ -60,8 +62,9 @@ class Piston(Provider):
     environment or port 2000 here. ``api_key`` (or ``PISTON_API_KEY``) is sent as the Authorization header.
 
     The newest installed version of a language is taken. Servers before version 3.1 report no reason for a kill and
-    ignore ``cpu_s``. A server keeps 1024 characters of output unless PISTON_OUTPUT_MAX_SIZE says otherwise, and
-    adds a line break to an input that ends without one. Raises InputError for what is no address.
+    ignore ``cpu_s``. A server keeps 1024 characters of output unless PISTON_OUTPUT_MAX_SIZE says otherwise; where
+    that is less than ``output_kb``, a longer output is ``unavailable``. It adds a line break to an input that ends
+    without one. Raises InputError for what is no address.
 
     >>> Piston("http://pistons.internal:2000").name
     'Piston'
@@ -199,8 +202,12 @@ class Piston(Provider):
             return "timeout", None, f"over {run.limits.cpu_s:g} s of processor or {run.limits.wall_s:g} s"
         if reason in ("OL", "EL"):
             size = max(len(text(done, name)) for name in ("stdout", "stderr"))
-            detail = f"Piston stopped it after {size} characters of output (PISTON_OUTPUT_MAX_SIZE)"
-            return "output_limit", None, detail
+            if size + CHUNK < run.limits.output_kb << 10:
+                raise ServiceError(
+                    f"{self._http} stopped the program after {size} characters of output: start it with "
+                    f"PISTON_OUTPUT_MAX_SIZE={run.limits.output_kb << 10} or use a lower Limits(output_kb=…)"
+                )
+            return "output_limit", None, f"more than {run.limits.output_kb} KiB of output"
         if signal:
             # Piston does not say that memory ran out; its cgroup's peak does.
             if signal == "SIGKILL" and (number(done, "memory") or 0) >= 0.98 * (run.limits.memory_mb << 20):

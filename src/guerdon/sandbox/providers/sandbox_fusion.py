@@ -149,7 +149,9 @@ class SandboxFusion(Provider):
         if limited and word == "error" and last_line.startswith("MemoryError"):
             word, detail = "memory_limit", f"over {run.limits.memory_mb} MiB"
         if any(len(seen[name].encode()) >= CAPTURED_BYTES for name in ("stdout", "stderr")):
-            word, detail = "output_limit", f"{self.name} keeps {CAPTURED_BYTES >> 10} KiB of output"
+            if run.limits.output_kb << 10 > CAPTURED_BYTES:
+                raise ServiceError(f"{self._http} keeps 1024 KiB of output: use Limits(output_kb=1024)")
+            word, detail = "output_limit", f"{CAPTURED_BYTES >> 10} KiB of output or more"
         return Execution(status=word, exit_code=exit_code, detail=detail, **seen)
 
     def close(self) -> None:
