@@ -65,7 +65,7 @@ class Job:
     """``command`` only."""
     collect: tuple[str, ...] = ()
     """Files of the working directory to bring back, such as what a compiler made."""
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     steps: int = 1
     """How many tests share the process. Each answer that it writes restarts the clocks of ``limits``."""
 

@@ -36,7 +36,9 @@ class Limits:
         for field in fields(self):
             value = getattr(self, field.name)
             whole = field.type == "int"
-            good = isinstance(value, int) if whole else isinstance(value, int | float) and math.isfinite(value)
+            good = (
+                isinstance(value, int) if whole else isinstance(value, int | float) and math.isfinite(value)
+            )
             if not good or isinstance(value, bool) or value <= 0:
                 wanted = "a whole number above 0" if whole else "a number above 0"
                 raise InputError(f"{field.name} must be {wanted}, not {value!r}")

@@ -21,14 +21,12 @@ from . import solution, testcode, values
 
 
 def answer(source: bytes, questions: bytes, write: Callable[[bytes], None]) -> None:
-    """Runs the program and answers the questions; lets through SystemExit and KeyboardInterrupt."""
+    """Runs the program and answers the questions."""
     first, *lines = questions.split(b"\n")
     options: dict[str, Any] = json.loads(first)
     live = options.get("live")
     try:
         module = solution.load(source, prelude=options["prelude"], setup=live["setup"] if live else "")
-    except (SystemExit, KeyboardInterrupt):
-        raise
     except BaseException as error:  # whatever the program raises is told
         write(_line(["failed", *solution.account(error)]))
         return

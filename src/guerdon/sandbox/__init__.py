@@ -1,0 +1,27 @@
+"""Running what a model wrote: confined, limited, and judged where it cannot reach.
+
+>>> with Sandbox() as sandbox:
+...     sandbox.run("print(6 * 7)").stdout
+'42\\n'
+"""
+
+from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest, Test, TestResult
+from guerdon.sandbox.comparison import Comparison
+from guerdon.sandbox.execution import NO_VERDICT, Execution, Status, Tier
+from guerdon.sandbox.limits import Limits
+from guerdon.sandbox.sandbox import Sandbox
+
+__all__ = [
+    "NO_VERDICT",
+    "AssertTest",
+    "CallTest",
+    "Comparison",
+    "Execution",
+    "Limits",
+    "Sandbox",
+    "Status",
+    "StdinTest",
+    "Test",
+    "TestResult",
+    "Tier",
+]

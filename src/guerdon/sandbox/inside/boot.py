@@ -1,0 +1,139 @@
+"""How a fork server comes to be: walls, then what is to be imported, then the filter, then requests.
+
+Started as ``python -s -P -S -c "…" folder control owner``, the last two being descriptors: a socket, and the
+process without which there is nothing to serve.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+from contextlib import suppress
+from typing import Any
+
+from . import kernel, landlock, namespaces, seccomp
+from .child import Surroundings, limit_all
+from .forkserver import ForkServer
+from .numbers import machine
+from .request import MAX_LENGTH
+
+# Imported once here, so that no program pays for them.
+COMMON = (
+    *(
+        "abc",
+        "argparse",
+        "array",
+        "ast",
+        "base64",
+        "bisect",
+        "calendar",
+        "cmath",
+        "collections",
+        "copy",
+        "csv",
+    ),
+    *("dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq", "inspect"),
+    *("io", "itertools", "json", "linecache", "math", "numbers", "operator", "pprint", "random", "re"),
+    *("statistics", "string", "struct", "textwrap", "time", "traceback", "types", "typing"),
+)
+
+
+def main() -> None:
+    """Becomes a fork server."""
+    control, owner = socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3])
+    config = json.loads(control.recv(MAX_LENGTH))
+
+    def tell(**said: Any) -> None:
+        control.send(json.dumps(said).encode())
+
+    def inside() -> None:
+        _serve(control, owner, config, tell)
+
+    def start() -> None:
+        # While there is a /proc; what is read from it later is of this process still.
+        config["statm"] = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+
+    try:
+        if config["tier"] == "native":
+            namespaces.enter(config, start, inside, lambda pid: tell(pid=pid))
+        tell(pid=os.getpid())
+        start()
+        inside()
+    except Exception as error:  # the owner is told, whatever it is
+        tell(failed=f"{type(error).__name__}: {error}")
+        os._exit(1)
+
+
+def _serve(control: socket.socket, owner: int, config: dict[str, Any], tell: Any) -> None:
+    try:
+        server = _confine(control, owner, config)
+    except Exception as error:  # as above; in the native tier this is another process
+        tell(failed=f"{type(error).__name__}: {error}")
+        os._exit(1)
+    tell(ready=True)
+    with suppress(OSError):  # the owner may go in the midst of an answer
+        server.serve()
+    os._exit(0)
+
+
+def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> ForkServer:
+    tier, box = config["tier"], config["box"]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.clear()
+    os.environ.update(config["environment"])
+    sys.path[:] = config["sys_path"]
+    threading.stack_size(8 << 20)
+    # Only the first process of a process namespace gets what its orphans leave behind.
+    kernel.set_subreaper()
+    confined = tier != "none"
+    if confined:
+        kernel.join_session_keyring()
+        kernel.no_new_privileges()
+        landlock.restrict(
+            readable=[path for path in config["shown"] if os.path.exists(path)],
+            executable=[path for path in config["executable"] if os.path.exists(path)],
+            writable=[box, "/dev/null"],
+        )
+        kernel.drop_capabilities()
+        kernel.set_dumpable(False)
+    os.chdir(box)
+    for name in (*COMMON, *config["preload"]):
+        importlib.import_module(name)
+    sys.dont_write_bytecode = True
+    limit_all()
+    os.umask(0o022)
+    # Programs may import helpers that lie beside them.
+    sys.path.insert(0, box)
+    for name in [name for name in sys.modules if name.split(".")[0] == "inside"]:
+        del sys.modules[name]
+    surroundings = Surroundings(
+        box=box,
+        own_session=tier in ("landlock", "none"),
+        confined=confined,
+        base_memory=_address_space(config["statm"]),
+    )
+    if confined:
+        seccomp.install(seccomp.server_filter(machine(), chmod=config["chmod"]))
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    return ForkServer(
+        control,
+        owner,
+        surroundings,
+        alone=tier in ("native", "bubblewrap"),
+        bounded=tier == "native",
+    )
+
+
+def _address_space(statm: int) -> int:
+    """Bytes of address space that this process has mapped; closes the descriptor, which tells it."""
+    with open(statm, "rb") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()

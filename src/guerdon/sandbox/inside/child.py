@@ -1,0 +1,260 @@
+"""The process that runs one program: it makes itself at home, gives up what it must not have, and runs it."""
+
+from __future__ import annotations
+
+import _thread
+import array
+import atexit
+import gc
+import json
+import linecache
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+import traceback
+import types
+from collections.abc import Callable
+from typing import Any, Literal, NoReturn
+
+from . import calls, candidate, kernel, seccomp, tester
+from .numbers import machine
+from .request import MAX_DESCRIPTORS, MAX_LENGTH, Request
+
+NAME = "main.py"
+MAX_ANSWERS = 16 << 20
+MAX_OPEN = 256
+STACK = 64 << 20
+_HIGHEST = 1 << 20
+
+Role = Literal["program", "calls", "tester", "candidate", "command"]
+# What each role is given beside its standard streams.
+_GIVEN: dict[Role, str] = {"program": "pg", "calls": "pqa", "tester": "qa", "candidate": "p", "command": "g"}
+_READ_WHOLE = "pqg"
+
+
+class Surroundings:
+    """What is the same for all runs of one fork server."""
+
+    def __init__(self, *, box: str, own_session: bool, confined: bool, base_memory: int) -> None:
+        self.box = box
+        self.own_session = own_session
+        """Whether a run is a session of its own, since only its process group tells what belongs to it."""
+        self.base_memory = base_memory
+        """Bytes of address space that a run has before its program starts."""
+        self.filters = {
+            (processes, execute): seccomp.ProgramFilter(machine(), processes=processes, execute=execute)
+            for processes in (False, True)
+            for execute in (False, True)
+            if confined
+        }
+
+
+def limit_all() -> None:
+    """Sets the limits that are the same for every run; the fork server keeps to them, too."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_OPEN, MAX_OPEN))
+    # Deep recursion is what programs of this kind do; threads keep the size that the process was started with.
+    stack = min(STACK, resource.getrlimit(resource.RLIMIT_STACK)[1] % (1 << 64))
+    resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
+    for none in (resource.RLIMIT_CORE, resource.RLIMIT_MSGQUEUE, resource.RLIMIT_MEMLOCK):
+        resource.setrlimit(none, (0, 0))
+
+
+def receive(channel: socket.socket) -> tuple[bytes, list[int]]:
+    """The bytes of a request and the descriptors that came with it; nothing where there is no more to come."""
+    data, ancillary, _, _ = channel.recvmsg(
+        MAX_LENGTH, socket.CMSG_SPACE(MAX_DESCRIPTORS * 4), socket.MSG_CMSG_CLOEXEC
+    )
+    descriptors = array.array("i")
+    for _, _, content in ancillary:
+        descriptors.frombytes(content[: len(content) - len(content) % 4])
+    return data, descriptors.tolist()
+
+
+def wait_and_run(channel: socket.socket, surroundings: Surroundings) -> NoReturn:
+    """In a fresh fork: gets ready for a Python program that may start no process, waits for it, and runs it."""
+    try:
+        if surroundings.own_session:
+            os.setsid()
+            kernel.die_with_parent()
+        _close_all_but([channel.fileno()])
+        _confine(surroundings, processes=False, execute=False)
+        data, descriptors = receive(channel)
+        channel.close()
+        if not data:
+            os._exit(0)
+        request = Request.unpacked(data, descriptors)
+        role: Role = "calls" if request.kind == "calls" else "program"
+        given = request.descriptors
+        _settle(request, surroundings, role)
+        texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
+        _start(role, texts, given.get("a"), None)
+    except BaseException:  # whatever it was, a fork must not fall back into the server's own loop
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def run(request: Request, surroundings: Surroundings, role: Role, channel: socket.socket | None) -> NoReturn:
+    """In a fresh fork: does what was asked for, of a pair the one part."""
+    try:
+        if surroundings.own_session:
+            os.setsid()
+            kernel.die_with_parent()
+        given = {name: request.descriptors[name] for name in _GIVEN[role] if name in request.descriptors}
+        _settle(request, surroundings, role)
+        _close_all_but([*given.values(), *([channel.fileno()] if channel else [])])
+        texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
+        many = request.processes > 1 and role != "tester"
+        _confine(surroundings, processes=many, execute=role == "command" or many)
+        _start(role, texts, given.get("a"), channel)
+    except BaseException:  # as above
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def _confine(surroundings: Surroundings, *, processes: bool, execute: bool) -> None:
+    if surroundings.filters:
+        seccomp.install(surroundings.filters[processes, execute].for_pid(os.getpid()))
+
+
+def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
+    """Standard streams, files and limits, as the request has them."""
+    given = request.descriptors
+    if role == "tester":
+        null = os.open(os.devnull, os.O_RDWR)
+        streams = (null, null, null)
+    else:
+        streams = (given.get("i", 0), given["o"], given["e"])
+        for name in "ioe":
+            if name in given:
+                del given[name]
+        if "f" in given:
+            _lay_files(_read(given.pop("f")), surroundings.box)
+    for number, descriptor in enumerate(streams):
+        if descriptor != number:
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+    # The fork server judges by clocks that it reads itself; this holds if it does not come to that.
+    seconds = int(request.cpu_s * request.steps) + 2
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    size = max(request.scratch, request.output + 1, MAX_ANSWERS)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    # Interpreters and compilers reserve far more than they use: what they may write to is what counts.
+    which = resource.RLIMIT_DATA if role == "command" else resource.RLIMIT_AS
+    memory = request.memory if role == "command" else request.memory + surroundings.base_memory
+    resource.setrlimit(which, (memory, memory))
+    # Threads count as well, and so do the fork server itself and the other of a pair.
+    tasks = request.processes + 64
+    resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
+
+
+def _read(descriptor: int) -> bytes:
+    """All that a memory file holds; closes it."""
+    left = os.fstat(descriptor).st_size
+    text = os.read(descriptor, left)
+    while len(text) < left and (more := os.read(descriptor, left - len(text))):
+        text += more
+    os.close(descriptor)
+    return text
+
+
+def _lay_files(packed: bytes, box: str) -> None:
+    """Lays out files that came as a line of JSON with their names and sizes, and their contents after it."""
+    index, _, body = packed.partition(b"\n")
+    at = 0
+    for name, size in json.loads(index):
+        path = os.path.join(box, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(body[at : at + size])
+        at += size
+
+
+def _close_all_but(keep: list[int]) -> None:
+    low = 3
+    for descriptor in sorted(keep):
+        os.closerange(low, descriptor)
+        low = descriptor + 1
+    os.closerange(low, _HIGHEST)
+
+
+def _start(
+    role: Role, texts: dict[str, bytes], answers: int | None, channel: socket.socket | None
+) -> NoReturn:
+    if role == "command":
+        line = json.loads(texts["g"])
+        # What the interpreter ignores, a program of another kind would not expect to be ignored.
+        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        os.execve(line["arguments"][0], line["arguments"], line["environment"])
+    gc.enable()
+    if role == "program":
+        arguments = json.loads(texts["g"])["arguments"] if "g" in texts else []
+        _finish(_as_main(texts["p"], arguments), texts["p"])
+
+    def write(line: bytes) -> None:
+        while line:
+            line = line[os.write(answers or 1, line) :]
+
+    if role == "calls":
+        _finish(lambda: calls.answer(texts["p"], texts["q"], write))
+    assert channel is not None
+    if role == "tester":
+        _finish(lambda: tester.test(texts["q"], channel, write))
+    _finish(lambda: candidate.serve(texts["p"], channel))
+
+
+def _as_main(source: bytes, arguments: list[str]) -> Callable[[], None]:
+    module = types.ModuleType("__main__")
+    module.__dict__["__builtins__"] = __builtins__
+    sys.modules["__main__"] = module
+    sys.argv = [NAME, *arguments]
+    return lambda: exec(compile(source, NAME, "exec", dont_inherit=True), module.__dict__)
+
+
+def _finish(main: Callable[[], None], source: bytes = b"") -> NoReturn:
+    """Runs ``main`` and ends as the interpreter would: message, threads, exit functions, buffers."""
+    status = 0
+    try:
+        main()
+    except SystemExit as stop:
+        status = _exit_code(stop.code)
+    except BaseException as error:  # the program's own, to be shown as the interpreter shows it
+        _show(error, source)
+        status = 1
+    try:
+        if _thread._count():
+            threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter calls before it ends
+        atexit._run_exitfuncs()
+    except BaseException as error:  # the program's own, as above
+        _show(error, source)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BaseException:  # closed, full, or replaced by the program
+            status = status or 120
+    os._exit(status)
+
+
+def _exit_code(code: Any) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _show(error: BaseException, source: bytes) -> None:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    try:
+        linecache.cache[NAME] = (len(source), None, source.decode("utf-8", "replace").splitlines(True), NAME)
+        traceback.print_exception(type(error), error, trace)
+    except BaseException:  # a program may have replaced all that this needs
+        os.write(2, b"the program failed, and so did showing how\n")

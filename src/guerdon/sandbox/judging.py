@@ -1,0 +1,2 @@
+def run_tests(*a, **k):
+    raise NotImplementedError

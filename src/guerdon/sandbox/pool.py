@@ -1,0 +1,111 @@
+"""A pool of fork servers: as many as may work at once, of whatever kinds are asked for."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+
+from guerdon.sandbox.execution import Job, Report
+from guerdon.sandbox.server import ForkServer, ServerLostError, UnavailableError
+from guerdon.sandbox.surroundings import Spec
+
+TRIES = 2
+"""How often a job is run whose fork server was lost. A program has no effect beyond its run, so it may be."""
+
+
+class Pool:
+    """Fork servers that are started when they are needed, and kept for the next job.
+
+    Any number of threads may ask at once; ``workers`` of them are served at a time.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._lock = threading.Condition()
+        self._idle: list[ForkServer] = []
+        self._busy = 0
+        self._closed = False
+        _POOLS.add(self)
+
+    def do(self, spec: Spec, job: Job) -> Report:
+        """Runs a job on a server of that kind. Never raises for what became of it: see the report's status."""
+        lost = ""
+        for _ in range(TRIES):
+            try:
+                server = self._take(spec)
+            except UnavailableError as error:
+                return Report(status="unavailable", detail=str(error), tier=spec.tier)
+            healthy = False
+            try:
+                report = server.do(job)
+                healthy = report.status != "worker_lost"
+            except ServerLostError as error:
+                lost = str(error)
+                continue
+            finally:
+                self._give_back(server, healthy)
+            return report
+        return Report(status="worker_lost", detail=lost, tier=spec.tier)
+
+    def _take(self, spec: Spec) -> ForkServer:
+        with self._lock:
+            while self._busy >= self.workers:
+                self._lock.wait()
+            if self._closed:
+                raise UnavailableError("the sandbox is closed")
+            self._busy += 1
+            of_kind = next((server for server in reversed(self._idle) if server.spec == spec), None)
+            # No more processes than workers: one of another kind makes way for a new one.
+            too_many = of_kind is None and len(self._idle) + self._busy > self.workers
+            superfluous = self._idle.pop(0) if too_many and self._idle else None
+            if of_kind is not None:
+                self._idle.remove(of_kind)
+                return of_kind
+        try:
+            if superfluous is not None:
+                superfluous.close()
+            return ForkServer(spec)
+        except BaseException:
+            self._release()
+            raise
+
+    def _give_back(self, server: ForkServer, healthy: bool) -> None:
+        with self._lock:
+            keep = healthy and not self._closed
+            if keep:
+                self._idle.append(server)
+        if not keep:
+            server.close()
+        self._release()
+
+    def _release(self) -> None:
+        with self._lock:
+            self._busy -= 1
+            self._lock.notify()
+
+    def close(self) -> None:
+        """Ends all servers; those at work when they have answered."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for server in idle:
+            server.close()
+
+    def abandon(self) -> None:
+        """Forgets, in a fork of the process that made the pool, servers that are the other's."""
+        self._lock = threading.Condition()
+        for server in self._idle:
+            server.abandon()
+        self._idle, self._busy = [], 0
+
+
+_POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for pool in list(_POOLS):
+        pool.abandon()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,260 @@
+"""The sandbox: programs that nobody trusts, run and tested on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self
+
+from guerdon.errors import InputError
+from guerdon.sandbox import tiers
+from guerdon.sandbox.cases import Test, TestResult
+from guerdon.sandbox.comparison import Comparison
+from guerdon.sandbox.execution import Execution, Job, Report, Tier
+from guerdon.sandbox.judging import run_tests
+from guerdon.sandbox.limits import Limits
+from guerdon.sandbox.pool import Pool
+from guerdon.sandbox.surroundings import Spec, check_preload
+
+Files = Mapping[str, str | bytes]
+
+
+class Sandbox:
+    """Runs programs that a model wrote, so that they can neither harm this machine nor bribe their judge.
+
+    ``isolation`` is ``auto`` (the strongest tier that holds here), ``native``, ``bubblewrap``, ``landlock``, or
+    ``none``, which confines nothing and marks every result so. ``workers`` programs run at a time (default:
+    the processors that this process may use). ``preload`` names modules that are imported before a program
+    starts, such as ``numpy``, so that no program pays for them. Nothing is started before it is needed.
+
+    Safe to share between threads. Use it as a context manager, or close it; what is left open ends with the
+    process, however that ends.
+
+    Raises InputError for an unknown isolation, a module that is not installed, or no workers.
+
+    >>> with Sandbox() as sandbox:
+    ...     done = sandbox.run("print(sum(map(int, input().split())))", stdin="1 2 3")
+    >>> done.status, done.stdout
+    ('ok', '6\\n')
+    """
+
+    def __init__(
+        self,
+        isolation: str = "auto",
+        *,
+        workers: int | None = None,
+        preload: Sequence[str] = (),
+        limits: Limits | None = None,
+    ) -> None:
+        if isolation not in tiers.ISOLATIONS:
+            raise InputError(f"isolation must be one of {', '.join(tiers.ISOLATIONS)}, not {isolation!r}")
+        if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
+            raise InputError(f"workers must be a whole number of 1 or more, not {workers!r}")
+        self.isolation = isolation
+        self.workers = workers or len(os.sched_getaffinity(0))
+        self.preload = (preload,) if isinstance(preload, str) else tuple(preload)
+        check_preload(self.preload)
+        self.limits = limits or Limits()
+        self._pool = Pool(self.workers)
+        self._lock = threading.Lock()
+        self._threads: ThreadPoolExecutor | None = None
+        self._chosen: tuple[Tier, str] | None = None
+
+    @property
+    def tier(self) -> Tier:
+        """What stands between programs and this machine; found out by trying, the first time it is asked for."""
+        return self._tier_and_reason()[0]
+
+    def _tier_and_reason(self) -> tuple[Tier, str]:
+        with self._lock:
+            if self._chosen is None:
+                self._chosen = tiers.chosen(self.isolation)
+            return self._chosen
+
+    def execute(self, job: Job) -> Report:
+        """Runs a job, the plain form of everything else. Never raises for what became of it."""
+        tier, reason = self._tier_and_reason()
+        if reason:
+            return Report(status="unavailable", detail=reason, tier=tier)
+        spec = Spec(
+            tier,
+            preload=self.preload if job.kind != "command" else (),
+            scratch_mb=max(job.limits.scratch_mb, self.limits.scratch_mb),
+            commands=job.kind == "command",
+        )
+        return self._pool.do(spec, job)
+
+    def run(
+        self,
+        program: str,
+        *,
+        language: str = "python",
+        stdin: str | bytes = "",
+        files: Files | None = None,
+        arguments: Sequence[str] = (),
+        limits: Limits | None = None,
+    ) -> Execution:
+        """Runs a program and waits for it.
+
+        ``files`` (relative path to content) lie in its working directory, which is empty otherwise. ``limits``
+        takes the place of the sandbox's own. What went wrong is in the execution's ``status``: nothing is
+        raised for what a program did.
+
+        Raises InputError for a path that leads out of the working directory, and for an unknown language.
+        """
+        job = Job(
+            kind="program",
+            program=_bytes(program),
+            stdin=_bytes(stdin),
+            files=checked_files(files or {}),
+            arguments=tuple(arguments),
+            limits=limits or self.limits,
+        )
+        return _execution(self.execute(job))
+
+    def run_tests(
+        self,
+        program: str,
+        tests: Sequence[Test],
+        *,
+        language: str = "python",
+        compare: Comparison | str = "lines",
+        stop_on_failure: bool = False,
+        files: Files | None = None,
+        limits: Limits | None = None,
+    ) -> list[TestResult]:
+        """Tests a program, each test with its own ``limits``; the results are in the tests' order.
+
+        ``compare`` says when output is as expected (see Comparison). With ``stop_on_failure`` the list ends
+        with the first test that failed. A result whose status is ``worker_lost`` or ``unavailable`` says
+        nothing of the program.
+
+        >>> with Sandbox() as sandbox:
+        ...     results = sandbox.run_tests("def double(x): return 2 * x", [CallTest("double", [3], expected=6)])
+        >>> results[0].passed
+        True
+        """
+        return run_tests(
+            self,
+            program,
+            tests,
+            compare=compare,
+            stop_on_failure=stop_on_failure,
+            files=checked_files(files or {}),
+            limits=limits or self.limits,
+        )
+
+    def map(self, programs: Iterable[str | Mapping[str, Any]], **options: Any) -> Iterator[Execution]:
+        """Runs many programs, ``workers`` at a time, and gives their executions in order as they come.
+
+        A program is its source, or a mapping of arguments of ``run``; ``options`` are arguments of ``run`` for
+        all of them. Reads no further ahead than twice ``workers``, so that ``programs`` may be endless.
+
+        >>> with Sandbox() as sandbox:
+        ...     [done.stdout for done in sandbox.map(["print(1)", {"program": "print(input())", "stdin": "2"}])]
+        ['1\\n', '2\\n']
+        """
+        waiting: deque[Future[Execution]] = deque()
+        try:
+            for program in programs:
+                given = {"program": program} if isinstance(program, str) else dict(program)
+                waiting.append(self._executor().submit(self.run, **(options | given)))
+                if len(waiting) >= 2 * self.workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    async def arun(self, program: str, **options: Any) -> Execution:
+        """``run`` for use with asyncio."""
+        future = self._executor().submit(self.run, program, **options)
+        return await asyncio.wrap_future(future)
+
+    async def arun_tests(self, program: str, tests: Sequence[Test], **options: Any) -> list[TestResult]:
+        """``run_tests`` for use with asyncio."""
+        future = self._executor().submit(self.run_tests, program, tests, **options)
+        return await asyncio.wrap_future(future)
+
+    async def amap(
+        self, programs: Iterable[str | Mapping[str, Any]], **options: Any
+    ) -> AsyncIterator[Execution]:
+        """``map`` for use with asyncio."""
+        waiting: deque[asyncio.Future[Execution]] = deque()
+        try:
+            for program in programs:
+                given = {"program": program} if isinstance(program, str) else dict(program)
+                submitted = self._executor().submit(self.run, **(options | given))
+                waiting.append(asyncio.wrap_future(submitted))
+                if len(waiting) >= 2 * self.workers:
+                    yield await waiting.popleft()
+            while waiting:
+                yield await waiting.popleft()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def _executor(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="guerdon-sandbox")
+            return self._threads
+
+    def close(self) -> None:
+        """Ends everything that was started for it. What runs is waited for."""
+        with self._lock:
+            threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown(cancel_futures=True)
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.close)
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+
+
+def checked_files(files: Files) -> dict[str, bytes]:
+    """Files as bytes. Raises InputError for a path that is empty, absolute or leads out of its folder."""
+    for name in files:
+        parts = name.split("/")
+        if not name or "\0" in name or name.startswith("/") or any(part in ("", ".", "..") for part in parts):
+            raise InputError(
+                f"files: {name!r} must be a path within the working directory, such as data/in.txt"
+            )
+    return {name: _bytes(content) for name, content in files.items()}
+
+
+def _execution(report: Report) -> Execution:
+    return Execution(
+        status=report.status,
+        exit_code=report.exit_code,
+        stdout=report.stdout.decode("utf-8", "replace"),
+        stderr=report.stderr.decode("utf-8", "replace"),
+        cpu_s=report.cpu_s,
+        wall_s=report.wall_s,
+        memory_mb=report.memory_mb,
+        tier=report.tier,
+        detail=report.detail,
+    )

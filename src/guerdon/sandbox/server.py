@@ -1,0 +1,231 @@
+"""One fork server, seen from outside: starting it, handing it jobs, and noticing that it is gone."""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from typing import Any
+
+from guerdon.sandbox.exchange import Exchange, unpacked
+from guerdon.sandbox.execution import Job, Report, Status, Tier
+from guerdon.sandbox.inside.request import Request
+from guerdon.sandbox.surroundings import AT_START, BOX, Spec, bubblewrap_line, configuration
+
+START_S = 30.0
+"""Seconds that a fork server may take to start, its preloaded modules included."""
+GRACE_S = 5.0
+"""Seconds beyond a job's own clocks after which its fork server is held to be stuck."""
+MAX_REPLY = 64 * 1024
+_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from inside.boot import main; main()"
+_PREFIX = "guerdon-sandbox-"
+
+
+class ServerLostError(Exception):
+    """The fork server is gone, or does not answer: nothing is known of the job."""
+
+
+class UnavailableError(Exception):
+    """A fork server of this kind cannot be started here; the message says why."""
+
+
+class ForkServer:
+    """A running fork server. One job at a time, from one thread at a time.
+
+    Raises UnavailableError where it cannot be started, and InputError for a module that is not there.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.tier: Tier = spec.tier
+        self.pid = 0
+        """The process that forks, as this process sees it; 0 until it is known."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._box: str | None = None
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs:
+                self._start(theirs)
+            self._await_ready(time.monotonic() + START_S)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, theirs: socket.socket) -> None:
+        folder = os.path.dirname(os.path.abspath(__file__))
+        box = BOX
+        before: list[str] = []
+        if self.tier == "bubblewrap":
+            program = shutil.which("bwrap")
+            if program is None:
+                raise UnavailableError("bubblewrap is not installed: apt-get install bubblewrap")
+            before = bubblewrap_line(self.spec, folder, program)
+        elif self.tier != "native":
+            _sweep()
+            box = self._box = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-")
+        # The process as a whole is meant: it may go on when the thread that is here has long ended.
+        owner = os.pidfd_open(os.getpid())
+        try:
+            inherited = [theirs.fileno(), owner]
+            self._process = subprocess.Popen(
+                [*before, self.spec.python, "-s", "-P", "-S", "-X", "utf8", "-c", _BOOT, folder]
+                + [str(descriptor) for descriptor in inherited],
+                env=AT_START,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=inherited,
+                start_new_session=True,
+                cwd="/",
+            )
+        finally:
+            os.close(owner)
+        self._control.send(json.dumps(configuration(self.spec, box)).encode())
+
+    def _await_ready(self, deadline: float) -> None:
+        while True:
+            said = self._hear(deadline)
+            if said is None:
+                raise UnavailableError(f"the {self.tier} sandbox did not start")
+            if "failed" in said:
+                raise UnavailableError(f"the {self.tier} sandbox did not start: {said['failed']}")
+            if "pid" in said and self.tier != "bubblewrap":
+                self.pid = said["pid"]
+            if "ready" in said:
+                return
+
+    def _hear(self, deadline: float) -> dict[str, Any] | None:
+        """The next message, or None where there will be none."""
+        poller = select.poll()
+        poller.register(self._control, select.POLLIN)
+        try:
+            if not poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                return None
+            data = self._control.recv(MAX_REPLY)
+        except OSError:
+            return None
+        said: dict[str, Any] | None = json.loads(data) if data else None
+        return said
+
+    def do(self, job: Job) -> Report:
+        """Runs a job and waits for it. Raises ServerLostError where nothing comes of it."""
+        limits = job.limits
+        exchange = Exchange(job)
+        try:
+            request = Request(
+                job.kind,
+                cpu_s=limits.cpu_s,
+                wall_s=limits.wall_s,
+                memory=limits.memory_mb << 20,
+                output=limits.output_kb << 10,
+                scratch=limits.scratch_mb << 20,
+                processes=limits.processes,
+                steps=job.steps,
+                names="".join(exchange.descriptors),
+                collect=job.collect,
+            )
+            rights = array.array("i", exchange.descriptors.values())
+            try:
+                self._control.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+            except OSError as error:
+                raise ServerLostError(f"the fork server is gone: {error.strerror}") from None
+            said = self._hear(time.monotonic() + limits.wall_s * job.steps + GRACE_S)
+            if said is None:
+                raise ServerLostError("the fork server ended, or hung, while it ran the program")
+            return self._report(job, exchange, said)
+        finally:
+            exchange.close()
+
+    def _report(self, job: Job, exchange: Exchange, said: dict[str, Any]) -> Report:
+        size = job.limits.output_kb * 1024
+        stdout, more_out = exchange.read("o", size)
+        stderr, more_err = exchange.read("e", size)
+        number = said["status"]
+        signalled = os.WTERMSIG(number) if os.WIFSIGNALED(number) else None
+        exit_code = os.WEXITSTATUS(number) if os.WIFEXITED(number) else None
+        status, detail = _status_of(said["reason"], exit_code, signalled, stderr)
+        if more_out or more_err:
+            status, detail = "output_limit", f"more than {job.limits.output_kb} KiB of output"
+        return Report(
+            status=status,
+            exit_code=exit_code,
+            signal=signalled,
+            stdout=stdout,
+            stderr=stderr,
+            answers=exchange.answers(),
+            collected=unpacked(exchange.collected()),
+            cpu_s=said["cpu_s"],
+            wall_s=said["wall_s"],
+            memory_mb=said["memory_kb"] / 1024,
+            tier=self.tier,
+            detail=detail or said["detail"],
+        )
+
+    def abandon(self) -> None:
+        """Lets go of a server that belongs to the process which this one was forked from."""
+        self._control.close()
+        self._process, self.pid, self._box = None, 0, None
+
+    def close(self) -> None:
+        """Ends the server and all that it runs, and waits until nothing is left of it."""
+        self._control.close()
+        process, self._process = self._process, None
+        if self.pid:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(self.pid, signal.SIGKILL)
+        if process is not None:
+            if self.tier != "native":
+                process.kill()
+            process.wait()
+            if self.pid not in (0, process.pid):
+                # It was made a sibling of the process that Popen knows.
+                with suppress(ChildProcessError):
+                    os.waitpid(self.pid, 0)
+        self.pid = 0
+        if self._box is not None:
+            shutil.rmtree(self._box, ignore_errors=True)
+            self._box = None
+
+
+def _status_of(
+    reason: str, exit_code: int | None, signalled: int | None, stderr: bytes
+) -> tuple[Status, str]:
+    if reason == "timeout" or signalled == signal.SIGXCPU:
+        return "timeout", "it overran its time limit"
+    if reason == "memory_limit":
+        return "memory_limit", "it outgrew its memory limit"
+    if reason == "scratch_limit":
+        return "killed", "it wrote more files than it may"
+    if reason:
+        return "worker_lost", f"the run was ended: {reason}"
+    if exit_code == 0:
+        return "ok", ""
+    last = stderr.rstrip().rpartition(b"\n")[2]
+    if exit_code is not None and last.startswith(b"MemoryError"):
+        return "memory_limit", "it outgrew its memory limit"
+    if signalled == signal.SIGXFSZ:
+        return "output_limit", "it wrote a file that is larger than it may be"
+    if signalled is not None:
+        # A real-time signal has no name.
+        known = signalled in set(signal.Signals)
+        return "killed", f"ended by {signal.Signals(signalled).name if known else f'signal {signalled}'}"
+    return "error", last[:200].decode("utf-8", "replace") or f"exit status {exit_code}"
+
+
+def _sweep() -> None:
+    """Removes the working directories of processes that were killed before they could do so."""
+    folder = tempfile.gettempdir()
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if name.startswith(_PREFIX):
+                owner = name.removeprefix(_PREFIX).partition("-")[0]
+                if owner.isdecimal() and not os.path.exists(f"/proc/{owner}"):
+                    shutil.rmtree(os.path.join(folder, name), ignore_errors=True)

@@ -1,0 +1,174 @@
+"""Runs the corpus in one tier as the user that it is started as, and writes what came of each attack.
+
+    python corpus_runner.py TIER WHICH RESULTS
+
+``WHICH`` is ``host`` or ``rewards``; ``TIER`` also may be ``unconfined``, which runs those attacks that are known
+to succeed without a sandbox. The standard library and guerdon.sandbox only, so that any interpreter will do.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import guerdon
+from attacks import CORPUS, Attack, attacks
+from outside import Outside, descendants, resident_mb, settled, shared_mb, threads_of
+from guerdon.sandbox.limits import Limits
+from guerdon.sandbox.sandbox import Sandbox
+
+PROBE = (CORPUS / "probe.py").read_text(encoding="utf-8")
+VICTIM = "victim = input()  # the-program-of-the-{0}program\nprint(len(victim), len(open('given').read()))"
+LATE_S = 1.5
+"""Seconds beyond the wall limit in which a run must have been reported."""
+
+
+class Watch:
+    """One sandbox, and what is around it before and after each attack."""
+
+    def __init__(self, tier: str, outside: Outside) -> None:
+        self.outside = outside
+        self.sandbox = Sandbox(tier, workers=1)
+        self.sandbox.run("print(1)")
+        self.sandbox.run("print(1)", limits=Limits(scratch_mb=8))
+        self.probed = self.probe()
+        self.targets = outside.targets([str(Path(p).resolve()) for p in guerdon.__path__])
+        self.processes = descendants()
+        self.threads = threads_of(self.processes)
+        self.shared = shared_mb()
+        self.state = outside.state()
+
+    def probe(self) -> str:
+        """What a run sees of the world: nothing that any run before it did."""
+        done = self.sandbox.run(PROBE, stdin="stdin", limits=Limits(scratch_mb=8))
+        return f"{done.status} {done.stdout} {done.stderr}"
+
+    def attack(self, attack: Attack) -> dict[str, Any]:
+        victim = "of-the-" + "victim-"
+        self.sandbox.run(
+            VICTIM.format("of-the-" + "victim-"),
+            stdin=f"the-input-{victim}input",
+            files={"given": f"the-file-{victim}file"},
+            limits=Limits(scratch_mb=8),
+        )
+        limits = Limits(**attack.limits)
+        started = time.monotonic()
+        try:
+            with self.outside.reaching(attack.reach):
+                done = self.sandbox.run(attack.program(self.targets), language=attack.language, limits=limits)
+        except Exception as error:  # whatever a program does, it must raise nothing here
+            return {"id": attack.id, "findings": [f"it raised {error!r}"]}
+        took = time.monotonic() - started
+        findings = list(self._findings(attack, done, took, limits))
+        return {
+            "id": attack.id,
+            "findings": findings,
+            "status": done.status,
+            "took": took,
+            "cpu_s": done.cpu_s,
+            "memory_mb": done.memory_mb,
+            "stdout": done.stdout[:3000],
+            "stderr": done.stderr[-2000:],
+            "detail": done.detail,
+        }
+
+    def _findings(self, attack: Attack, done: Any, took: float, limits: Limits) -> Any:
+        text = done.stdout + done.stderr
+        for line in text.splitlines():
+            if line.startswith("BREACH"):
+                yield line[:300]
+        if self.outside.secret in text:
+            yield "the output holds the secret"
+        if done.status not in attack.ends:
+            yield f"ended as {done.status}: {done.detail}"
+        if took > limits.wall_s + LATE_S:
+            yield f"took {took:.1f} s of {limits.wall_s}"
+        if done.cpu_s > limits.cpu_s * 1.5 + 0.4:
+            yield f"used {done.cpu_s:.1f} s of {limits.cpu_s} s of processor time"
+        if max(len(done.stdout), len(done.stderr)) > limits.output_kb * 1024:
+            yield f"{len(done.stdout)} and {len(done.stderr)} characters of output"
+        if self.outside.heard:
+            yield f"servers heard of it: {sorted(set(self.outside.heard))}"
+            self.outside.heard.clear()
+        if not settled(lambda: set(descendants()) <= set(self.processes)):
+            now = descendants()
+            new = {pid: about for pid, about in now.items() if pid not in self.processes}
+            if len(now) > len(self.processes):
+                yield f"processes are left: {new}"
+            else:
+                yield f"the fork server was lost: {new}"
+            self.processes = now
+            self.threads = threads_of(now)
+        if not settled(lambda: threads_of(self.processes) <= self.threads):
+            yield "threads are left"
+        if resident_mb(self.processes) > 400:
+            yield f"{resident_mb(self.processes):.0f} MiB are held"
+        if not settled(lambda: shared_mb() < self.shared + 64):
+            yield f"{shared_mb() - self.shared:.0f} MiB of files in memory are left"
+            self.shared = shared_mb()
+        state = self.outside.state()
+        for what, value in self.state.items():
+            if state[what] != value:
+                yield f"{what}: {value} became {state[what]}"
+        self.state = state
+        probed = self.probe()
+        if probed != self.probed:
+            yield f"the next run sees {probed} instead of {self.probed}"
+
+
+def unconfined(outside: Outside, attack: Attack) -> dict[str, Any]:
+    """An attack as an ordinary process: it must succeed, or it shows nothing."""
+    targets = outside.targets([str(Path(p).resolve()) for p in guerdon.__path__])
+    with tempfile.TemporaryDirectory() as folder:
+        program = attack.program(targets)
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=20,
+            close_fds=False,
+        )
+    text = done.stdout + done.stderr
+    succeeded = "BREACH" in text or outside.secret in text or bool(outside.heard)
+    outside.heard.clear()
+    return {"id": attack.id, "findings": ["succeeded"] if succeeded else [], "stdout": text[-3000:]}
+
+
+def main(tier: str, which: str, results: str, *only: str) -> None:
+    # Orphans come to this process, so that none is missed. Its own priority may be looked at, not its memory.
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)
+    chosen = [attack for attack in attacks(which) if not only or attack.id in only or attack.name in only]
+    with tempfile.TemporaryDirectory() as folder, open(results, "w", encoding="utf-8") as file:
+        os.chdir(folder)
+        outside = Outside(Path(folder))
+        try:
+            if tier == "unconfined":
+                for attack in chosen:
+                    if attack.breaches_unconfined:
+                        print(json.dumps(unconfined(outside, attack)), file=file, flush=True)
+                return
+            watch = Watch(tier, outside)
+            for attack in chosen:
+                print(json.dumps(watch.attack(attack)), file=file, flush=True)
+            watch.sandbox.close()
+            left = settled(lambda: set(descendants()) <= {outside.process.pid})
+            ending = {"id": "end", "findings": [] if left else [f"after close: {descendants()}"]}
+            print(json.dumps(ending), file=file, flush=True)
+        finally:
+            outside.close()
+            os.chdir("/")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
