@@ -261,5 +261,7 @@ def _status_of(
     if signalled == signal.SIGXFSZ:
         return "output_limit", "it wrote a file that is larger than it may be"
     if signalled is not None:
-        return "killed", f"ended by {signal.Signals(signalled).name}"
+        # A real-time signal has no name.
+        known = signalled in set(signal.Signals)
+        return "killed", f"ended by {signal.Signals(signalled).name if known else f'signal {signalled}'}"
     return "error", last[:200].decode("utf-8", "replace") or f"exit status {exit_code}"

@@ -159,7 +159,7 @@ def bubblewrap_line(spec: Spec, folder: str, program: str, tell: int) -> list[st
     if bubblewrap_version(program) >= (0, 7):
         line += ["--size", str(spec.scratch_mb << 20)]
     line += ["--tmpfs", BOX]
-    if not any(path.startswith("/tmp/") for path in shown):
+    if not any(path.startswith("/tmp/") for path in shown):  # where one does, it is a folder already
         line += ["--symlink", BOX[1:], "/tmp"]
     return [*line, "--remount-ro", "/", "--chdir", "/", "--"]
 
