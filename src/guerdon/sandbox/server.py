@@ -121,10 +121,10 @@ class ForkServer:
             said = self._hear(deadline)
             if said is None:
                 words = os.pread(self._messages, 4096, 0).decode("utf-8", "replace").strip().splitlines()
-                why = words[-1] if words else "no reason is known"
-                raise UnavailableError(f"the {self.tier} sandbox did not start: {why}")
+                why = words[-1] if words else f"the {self.tier} sandbox did not start, and did not say why"
+                raise UnavailableError(why)
             if "failed" in said:
-                raise UnavailableError(f"the {self.tier} sandbox did not start: {said['failed']}")
+                raise UnavailableError(said["failed"])
             if "pid" in said and self.tier != "bubblewrap":
                 self._know(said["pid"])
             if "ready" in said:

@@ -112,11 +112,12 @@ def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> Fork
             kernel.join_session_keyring()
         kernel.no_new_privileges()
         kernel.drop_capabilities(kept)
-        landlock.restrict(
-            readable=[path for path in config["shown"] if os.path.exists(path)],
-            executable=[path for path in config["executable"] if os.path.exists(path)],
-            writable=[box, "/dev/null"],
-        )
+        if tier == "landlock" or landlock.abi():
+            landlock.restrict(
+                readable=[path for path in config["shown"] if os.path.exists(path)],
+                executable=[path for path in config["executable"] if os.path.exists(path)],
+                writable=[box, "/dev/null"],
+            )
         kernel.set_dumpable(False)
     os.chdir(box)
     for name in (*COMMON, *config["preload"]):

@@ -178,7 +178,9 @@ def drop_capabilities(keep: int | None = None) -> None:
             raise
     kept = 0 if keep is None else 1 << keep
     call(
-        "capset", struct.pack("=Ii", _CAPABILITIES_VERSION_3, 0), struct.pack("=6I", kept, kept, kept, 0, 0, 0)
+        "capset",
+        struct.pack("=Ii", _CAPABILITIES_VERSION_3, 0),
+        struct.pack("=6I", kept, kept, kept, 0, 0, 0),
     )
     if keep is not None:
         prctl(PR_CAP_AMBIENT, _AMBIENT_RAISE, keep)
