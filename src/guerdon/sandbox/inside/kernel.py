@@ -33,6 +33,9 @@ MS_REC = 0x4000
 MS_PRIVATE = 0x4_0000
 MS_SLAVE = 0x8_0000
 MNT_DETACH = 0x2
+MOUNT_READ_ONLY_NO_SUID_NO_DEVICES = 0x1 | 0x2 | 0x4
+_AT_FDCWD = -100
+_AT_RECURSIVE = 0x8000
 UMOUNT_NOFOLLOW = 0x8
 
 PR_SET_PDEATHSIG = 1
@@ -105,6 +108,12 @@ def mount(
 ) -> None:
     """``mount(2)``. None leaves an argument out."""
     call("mount", _path(source), os.fsencode(target), _path(kind), flags, _path(options))
+
+
+def set_mount_attributes(target: str, attributes: int) -> None:
+    """Adds ``MOUNT_…`` attributes to the mount there and to all below it."""
+    path = os.fsencode(target)
+    call("mount_setattr", _AT_FDCWD, path, _AT_RECURSIVE, struct.pack("=4Q", attributes, 0, 0, 0), 32)
 
 
 def unmount(target: str, flags: int = 0) -> None:

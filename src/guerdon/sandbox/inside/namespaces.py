@@ -136,7 +136,7 @@ def _settle(config: dict[str, Any], user: int) -> None:
     ]
     root = _mount_point()
     kernel.mount(
-        "guerdon", root, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=755,size=1m,nr_inodes=4096"
+        "guerdon", root, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=111,size=1m,nr_inodes=4096"
     )
     os.chdir(root)
     for path, descriptor in sources:
@@ -174,7 +174,12 @@ def _mount_point() -> str:
 
 
 def _make_folder(path: str) -> None:
-    os.makedirs(path, mode=0o755, exist_ok=True)
+    """Makes a folder and those above it; what is in them cannot be listed, since it tells of the host."""
+    made = ""
+    for part in path.split("/"):
+        made += f"{part}/"
+        if not os.path.isdir(made):
+            os.mkdir(made, 0o111)
 
 
 def _show(path: str, descriptor: int) -> None:
@@ -193,6 +198,11 @@ def _show(path: str, descriptor: int) -> None:
         kernel.mount(source, here, None, kernel.MS_BIND | kernel.MS_REC)
     if path.startswith("/dev/"):
         return
+    try:
+        kernel.set_mount_attributes(here, kernel.MOUNT_READ_ONLY_NO_SUID_NO_DEVICES)
+        return
+    except OSError:  # before Linux 5.12
+        pass
     # Flags that the mount has cannot be taken away here, so they have to be repeated.
     has = os.statvfs(here).f_flag
     flags = kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV
