@@ -291,6 +291,16 @@ def test_an_isolation_is_fixed_and_unknown_ones_are_errors() -> None:
     assert wrong.error_kind == "input"
 
 
+def test_packages_are_there_when_the_owner_of_the_reward_says_so() -> None:
+    pytest.importorskip("sympy")
+    program = fenced("import sympy\nprint(sympy.Integer(input()) + 1)")
+    tests = [{"input": "2", "output": "3"}]
+    assert code(program, tests).score == 0
+    assert guerdon.get_reward_function("code", preload="sympy")(program, tests).score == 1
+    assert code(program, tests, preload="sympy").error_kind == "input"
+    assert guerdon.get_reward_function("code", preload="no_such_module")(program, tests).error_kind == "input"
+
+
 class Lost(Sandbox):
     """A sandbox whose fork servers are killed from outside, from a given job on."""
 

@@ -16,7 +16,7 @@ from guerdon.rewards._code_judging import Judge, comparison_of, limits_for
 from guerdon.rewards._code_python import Broken, missing_imports, parsed, preamble, with_before
 from guerdon.rewards._code_suite import Suite
 from guerdon.rewards._code_values import list_of, plain
-from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, yes_or_no
+from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
 from guerdon.sandbox.cases import TestResult
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -46,6 +46,7 @@ def code(
     time_factor: float | None = None,
     stop_on_failure: bool | None = None,
     isolation: str = "auto",
+    preload: Sequence[str] | str | None = None,
     reveal: bool = False,
     findings: bool = False,
 ) -> EvaluateResult:
@@ -60,8 +61,9 @@ def code(
     ``weighted`` (by ``weights``). ``compare`` says how output is compared: ``exact``, ``lines``, ``tokens`` or
     ``floats`` with a ``tolerance``; ``checker`` is a Python program that decides instead. ``limits`` are those
     of a test, such as ``{"cpu_s": 2, "memory_mb": 512}``; else they are the problem's own, times
-    ``time_factor`` for the language. ``isolation`` is not taken from a row. ``reveal`` puts the first failed
-    test's input into the reason; ``findings`` adds what in the source looks like an attempt to cheat.
+    ``time_factor`` for the language. ``preload`` names modules that programs may use besides the standard
+    library, such as ``numpy``; neither it nor ``isolation`` is taken from a row. ``reveal`` puts the first
+    failed test's input into the reason; ``findings`` adds what in the source looks like an attempt to cheat.
 
     Scale: 0 to 1.
 
@@ -76,7 +78,8 @@ def code(
     >>> code("```python\\nprint(sum(map(int, input().split())))\\n```", **task).score
     1.0
     """
-    _refuse_chosen_by_row(isolation, metadata)
+    _refuse_chosen_by_row("isolation", isolation, "auto", metadata)
+    _refuse_chosen_by_row("preload", preload, None, metadata)
     row = dict(metadata or {})
     stub = stub_in(prompt if prompt_code is None else prompt_code)
     suite = _suite(tests, ground_truth, row, stub)
@@ -89,7 +92,7 @@ def code(
         scale.scoring == "all" if stop_on_failure is None else yes_or_no(stop_on_failure, "stop_on_failure")
     )
     judge = Judge(
-        sandbox=_sandboxes.shared(isolation),
+        sandbox=_sandboxes.shared(isolation, text_list(preload, "preload")),
         language=spoken,
         comparison=comparison_of(compare, tolerance, checker, suite),
         limits=limits_for(suite, spoken, limits, non_negative(time_factor, "time_factor")),
@@ -110,12 +113,12 @@ def code(
     )
 
 
-def _refuse_chosen_by_row(isolation: str, metadata: Mapping[str, Any] | None) -> None:
+def _refuse_chosen_by_row(name: str, value: Any, usual: Any, metadata: Mapping[str, Any] | None) -> None:
     """A data set must not be able to take the walls down for the code that it brings. Raises InputError."""
-    if isolation != "auto" and metadata and metadata.get("isolation") == isolation:
+    if value != usual and metadata and metadata.get(name) == value:
         raise InputError(
-            "isolation is taken neither from a row nor from a call; fix it: "
-            f'get_reward_function("code", isolation={isolation!r})'
+            f"{name} is taken neither from a row nor from a call; fix it: "
+            f'get_reward_function("code", {name}={shown(value)})'
         )
 
 
