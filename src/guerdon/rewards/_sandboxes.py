@@ -1,11 +1,11 @@
-"""The sandboxes of this process, made at the first use and shared by all rewards."""
+"""The sandboxes of this process, made at the first use and shared by all rewards: one for each isolation and what
+is preloaded."""
 
 from __future__ import annotations
 
 import atexit
 import os
 import threading
-from collections.abc import Sequence
 
 from guerdon.sandbox.sandbox import Sandbox
 from guerdon.scoring.worker import inside_worker
@@ -20,17 +20,17 @@ _lock = threading.Lock()
 _made: dict[tuple[int, str, tuple[str, ...]], Sandbox] = {}
 
 
-def shared(isolation: str = "auto", preload: Sequence[str] = ()) -> Sandbox:
-    """The sandbox of this process for an isolation and modules; it is closed when the process ends.
+def shared(isolation: str = "auto", preload: tuple[str, ...] = PRELOADED) -> Sandbox:
+    """The sandbox of this process for an isolation and what it has loaded; it is closed when the process ends.
 
     In a worker of the scoring engine, of which there is one a core, it has a single fork server. Raises
-    InputError for an unknown isolation and for a module that is not installed.
+    InputError for an unknown isolation.
     """
-    key = (os.getpid(), isolation, tuple(preload))  # a forked process must not talk on its parent's sockets
+    key = (os.getpid(), isolation, preload)  # a forked process must not talk on its parent's sockets
     with _lock:
         if key not in _made:
             workers = 1 if inside_worker() else None
-            _made[key] = Sandbox(isolation, workers=workers, preload=(*PRELOADED, *preload))
+            _made[key] = Sandbox(isolation, workers=workers, preload=preload)
         return _made[key]
 
 
