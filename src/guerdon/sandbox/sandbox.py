@@ -134,6 +134,7 @@ class Sandbox:
         with the first test that failed. A result whose status is ``worker_lost`` or ``unavailable`` says
         nothing of the program.
 
+        >>> from guerdon.sandbox import CallTest
         >>> with Sandbox() as sandbox:
         ...     results = sandbox.run_tests("def double(x): return 2 * x", [CallTest("double", [3], expected=6)])
         >>> results[0].passed
