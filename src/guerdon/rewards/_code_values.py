@@ -135,8 +135,9 @@ def _quantity(value: Any, units: Mapping[str, float], what: str) -> float | None
     if value is None or value == "":
         return None
     if isinstance(value, str):
-        parts = re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]*?)s?\s*", value)
+        parts = re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]*)\s*", value)
         unit = parts[2].lower() if parts else ""
+        unit = unit if unit in units else unit.removesuffix("s")
         if parts is None or (unit and unit not in units):
             raise InputError(
                 f"{what} must be a number with a unit such as {next(iter(units))}s, not {shown(value)}"

@@ -84,7 +84,9 @@ class Comparison:
             raise InputError(f"unknown argument {unknown[0]!r} of a checker; choose from {', '.join(_FILES)}")
         if verdict not in ("exit_code", "stdout"):
             raise InputError(f"verdict must be exit_code or stdout, not {verdict!r}")
-        return cls(word="checker", checker=checker_source, arguments=arguments, verdict=verdict, limits=limits)
+        return cls(
+            word="checker", checker=checker_source, arguments=arguments, verdict=verdict, limits=limits
+        )
 
     @property
     def tolerance(self) -> tuple[float, float] | None:

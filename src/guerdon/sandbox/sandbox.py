@@ -11,13 +11,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 
-from guerdon.sandbox.comparison import Comparison
-from guerdon.sandbox.judging import run_tests
-
 from guerdon.errors import InputError
 from guerdon.sandbox import tiers
 from guerdon.sandbox.cases import Test, TestResult
+from guerdon.sandbox.comparison import Comparison
 from guerdon.sandbox.execution import Execution, Job, Report, Tier
+from guerdon.sandbox.judging import run_tests
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.pool import Pool
 from guerdon.sandbox.surroundings import Spec, check_preload

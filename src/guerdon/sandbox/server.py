@@ -18,7 +18,7 @@ from typing import Any
 from guerdon.sandbox.exchange import Exchange, unpacked
 from guerdon.sandbox.execution import Job, Report, Status, Tier
 from guerdon.sandbox.inside.request import Request
-from guerdon.sandbox.surroundings import BOX, Spec, bubblewrap_line, configuration
+from guerdon.sandbox.surroundings import AT_START, BOX, Spec, bubblewrap_line, configuration
 
 START_S = 30.0
 """Seconds that a fork server may take to start, its preloaded modules included."""
@@ -78,7 +78,7 @@ class ForkServer:
             self._process = subprocess.Popen(
                 [*before, self.spec.python, "-s", "-P", "-S", "-X", "utf8", "-c", _BOOT, folder]
                 + [str(descriptor) for descriptor in inherited],
-                env={"PYTHONHASHSEED": "0"},
+                env=AT_START,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -214,7 +214,9 @@ def _status_of(
     if signalled == signal.SIGXFSZ:
         return "output_limit", "it wrote a file that is larger than it may be"
     if signalled is not None:
-        return "killed", f"ended by {signal.Signals(signalled).name}"
+        # A real-time signal has no name.
+        known = signalled in set(signal.Signals)
+        return "killed", f"ended by {signal.Signals(signalled).name if known else f'signal {signalled}'}"
     return "error", last[:200].decode("utf-8", "replace") or f"exit status {exit_code}"
 
 

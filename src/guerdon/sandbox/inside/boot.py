@@ -106,6 +106,7 @@ def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> Fork
     os.chdir(box)
     for name in (*COMMON, *config["preload"]):
         importlib.import_module(name)
+    sys.dont_write_bytecode = True
     limit_all()
     os.umask(0o022)
     # Programs may import helpers that lie beside them.

@@ -7,6 +7,7 @@ import array
 import atexit
 import gc
 import json
+import linecache
 import os
 import resource
 import signal
@@ -25,6 +26,7 @@ from .request import MAX_DESCRIPTORS, MAX_LENGTH, Request
 NAME = "main.py"
 MAX_ANSWERS = 16 << 20
 MAX_OPEN = 256
+STACK = 64 << 20
 _HIGHEST = 1 << 20
 
 Role = Literal["program", "calls", "tester", "candidate", "command"]
@@ -53,6 +55,9 @@ class Surroundings:
 def limit_all() -> None:
     """Sets the limits that are the same for every run; the fork server keeps to them, too."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_OPEN, MAX_OPEN))
+    # Deep recursion is what programs of this kind do; threads keep the size that the process was started with.
+    stack = min(STACK, resource.getrlimit(resource.RLIMIT_STACK)[1] % (1 << 64))
+    resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
     for none in (resource.RLIMIT_CORE, resource.RLIMIT_MSGQUEUE, resource.RLIMIT_MEMLOCK):
         resource.setrlimit(none, (0, 0))
 
@@ -121,7 +126,7 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
     given = request.descriptors
     if role == "tester":
         null = os.open(os.devnull, os.O_RDWR)
-        streams = (null, null, null)
+        streams = (null, os.dup(null), os.dup(null))
     else:
         streams = (given.get("i", 0), given["o"], given["e"])
         for name in "ioe":
@@ -189,7 +194,7 @@ def _start(
     gc.enable()
     if role == "program":
         arguments = json.loads(texts["g"])["arguments"] if "g" in texts else []
-        _finish(_as_main(texts["p"], arguments))
+        _finish(_as_main(texts["p"], arguments), texts["p"])
 
     def write(line: bytes) -> None:
         while line:
@@ -211,7 +216,7 @@ def _as_main(source: bytes, arguments: list[str]) -> Callable[[], None]:
     return lambda: exec(compile(source, NAME, "exec", dont_inherit=True), module.__dict__)
 
 
-def _finish(main: Callable[[], None]) -> NoReturn:
+def _finish(main: Callable[[], None], source: bytes = b"") -> NoReturn:
     """Runs ``main`` and ends as the interpreter would: message, threads, exit functions, buffers."""
     status = 0
     try:
@@ -219,14 +224,14 @@ def _finish(main: Callable[[], None]) -> NoReturn:
     except SystemExit as stop:
         status = _exit_code(stop.code)
     except BaseException as error:  # the program's own, to be shown as the interpreter shows it
-        _show(error)
+        _show(error, source)
         status = 1
     try:
         if _thread._count():
             threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter calls before it ends
         atexit._run_exitfuncs()
     except BaseException as error:  # the program's own, as above
-        _show(error)
+        _show(error, source)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -244,11 +249,12 @@ def _exit_code(code: Any) -> int:
     return 1
 
 
-def _show(error: BaseException) -> None:
+def _show(error: BaseException, source: bytes) -> None:
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
     try:
+        linecache.cache[NAME] = (len(source), None, source.decode("utf-8", "replace").splitlines(True), NAME)
         traceback.print_exception(type(error), error, trace)
     except BaseException:  # a program may have replaced all that this needs
         os.write(2, b"the program failed, and so did showing how\n")

@@ -109,8 +109,9 @@ _CONNECTED = (1, 5)
 """SOCK_STREAM and, for Rust's way to start a process, SOCK_SEQPACKET. A pair of datagram sockets could send to
 any other by address, which no filter can see in sendmsg."""
 _SOL_SOCKET = 1
-_SOCKET_OPTIONS = (2, 7, 8, 9, 16, 20, 21)
-"""SO_REUSEADDR, SO_SNDBUF, SO_RCVBUF, SO_KEEPALIVE, SO_PASSCRED, SO_RCVTIMEO, SO_SNDTIMEO: no filters."""
+_SOCKET_OPTIONS = (2, 9, 16, 20, 21)
+"""SO_REUSEADDR, SO_KEEPALIVE, SO_PASSCRED, SO_RCVTIMEO, SO_SNDTIMEO. No filters, nor SO_SNDBUF and SO_RCVBUF, which
+take kernel memory."""
 
 _SECCOMP_MODE_FILTER = 1
 _SECCOMP_TSYNC = 1
