@@ -19,9 +19,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import guerdon
 from attacks import CORPUS, Attack, attacks
 from outside import Outside, descendants, resident_mb, settled, shared_mb, threads_of
+
+import guerdon
 from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.sandbox import Sandbox
@@ -159,9 +160,7 @@ class Tests(unittest.TestCase):
         self.assertAlmostEqual(mean([1.0, 2.0]), 1.5)
 """
 FORMS: dict[str, list[Any]] = {
-    "stdin": [
-        StdinTest(" ".join(map(str, n)) + "\n", " ".join(map(str, sorted(n))) + "\n") for n in NUMBERS
-    ],
+    "stdin": [StdinTest(" ".join(map(str, n)) + "\n", " ".join(map(str, sorted(n))) + "\n") for n in NUMBERS],
     "call": [
         *(CallTest("solve", [list(n)], expected=sorted(n)) for n in NUMBERS),
         CallTest("mean", [[1.0, 2.0]], expected=1.5),

@@ -25,7 +25,11 @@ def places():
             except OSError:
                 continue
     else:
-        roots = {"files": ["/box", "/tmp", "/home", "/data", "/tests"], "directory": ["."], "history": [".."]}[VARIANT]
+        roots = {
+            "files": ["/box", "/tmp", "/home", "/data", "/tests"],
+            "directory": ["."],
+            "history": [".."],
+        }[VARIANT]
         for root in roots:
             for folder, _, names in os.walk(root):
                 for name in names[:50]:
