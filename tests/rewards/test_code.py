@@ -270,7 +270,6 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"tests": TESTS, "limits": {"cpu": 1}}, 'limits has no "cpu"; it has cpu_s'),
     ({"tests": TESTS, "limits": {"cpu_s": 0}}, "cpu_s must be a number above 0"),
     ({"tests": TESTS, "limits": 5}, "limits must be an object"),
-    ({"tests": TESTS, "isolation": "none"}, "isolation is taken neither from a row nor from a call"),
     ({"tests": TESTS, "reveal": "perhaps"}, "reveal must be true or false"),
 ]
 
@@ -282,13 +281,24 @@ def test_what_makes_no_sense_is_a_failure_and_never_a_score(given: dict[str, Any
     assert says in str(result.error)
 
 
-def test_an_isolation_is_fixed_and_unknown_ones_are_errors() -> None:
+def test_whoever_runs_the_reward_says_how_it_is_isolated_and_no_row_does() -> None:
     unconfined = guerdon.get_reward_function("code", isolation="none")
     result = unconfined(fenced(SUM), TESTS)
     assert (result.score, metric(result, "isolated")) == (1, (0, "none"))
-    assert unconfined(fenced(SUM), TESTS, metadata={"isolation": "native"}).score == 1
     wrong = guerdon.get_reward_function("code", isolation="docker")(fenced(SUM), TESTS)
     assert wrong.error_kind == "input"
+    row = rows()[0] | {"isolation": "none", "preload": "no_such_module", "reveal": "perhaps"}
+    (result,) = guerdon.score("code", [row])
+    assert (result.score, result.metrics["isolated"].score) == (1, 1)
+
+
+def test_packages_are_there_when_the_owner_of_the_reward_says_so() -> None:
+    pytest.importorskip("sympy")
+    program = fenced("import sympy\nprint(sympy.Integer(input()) + 1)")
+    tests = [{"input": "2", "output": "3"}]
+    assert code(program, tests).score == 0
+    assert guerdon.get_reward_function("code", preload="sympy")(program, tests).score == 1
+    assert guerdon.get_reward_function("code", preload="no_such_module")(program, tests).error_kind == "input"
 
 
 class Lost(Sandbox):

@@ -62,6 +62,7 @@ PYTHON = [
     ("an answer", "```python\nx = 1\n```\n<answer>\n```python\nx = 2\n```\n</answer> bye", "x = 2\n"),
     ("a bare answer", "So <answer>x = 2\n</answer>", "x = 2\n"),
     ("an answer never closed", "<answer>\n```python\nx = 2\n```", "x = 2\n"),
+    ("a fence that the prompt opened", "x = 1\nprint(x)\n```\nIt prints 1.", "x = 1\nprint(x)"),
     ("the whole text", "import math\nprint(math.pi)\n", "import math\nprint(math.pi)\n"),
     ("the whole text, indented", "    x = 1\n    y = 2\n", "x = 1\ny = 2"),
 ]  # fmt: skip
@@ -128,6 +129,7 @@ BODIES = [
     ("a fenced body that lost its indentation", "```python\nreturn 2 * x\n```"),
     ("a first line that lost its indentation", "if True:\n        return 2 * x\n    return 0"),
     ("a body without a return", "    y = 2 * x\n    y\n"),
+    ("a fence that the prompt opened", "    return 2 * x\n```\nThat is it."),
     ("more than the body", "    return 2 * x\n\n\nprint(f(2)) and so on, in prose"),
 ]
 

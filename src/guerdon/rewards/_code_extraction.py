@@ -146,6 +146,12 @@ def extract(
     """
     said = answered(completion.replace("\r\n", "\n").replace("\r", "\n"))
     found = blocks(said, language)
+    if found and found[0].tag == "":
+        # A prompt may end with an opening fence; then the first fence of the completion closes it.
+        head = _before_fences(said)
+        before = _unfenced(head, language, entry_point, stub) if head.strip() else None
+        if before is not None and before.program is not None and language == "python":
+            return before
     if not found:
         return _unfenced(said, language, entry_point, stub)
     chosen = _chosen(found, language)
@@ -229,6 +235,11 @@ def blocks(text: str, language: str = "python") -> list[Block]:
         found.append(Block(tag, _tidy(body, len(opening["indent"])), is_closed=end < len(lines)))
         i = end + 1
     return found
+
+
+def _before_fences(text: str) -> str:
+    lines = text.split("\n")
+    return "\n".join(lines[: next(i for i, line in enumerate(lines) if _OPENING.match(line))])
 
 
 def _tag(info: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from guerdon.errors import InputError
+from guerdon.reward.annotations import Setting
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards import _sandboxes
 from guerdon.rewards._code_extraction import BLOCKS, Extraction, extract, language_named, stub_in
@@ -16,7 +17,7 @@ from guerdon.rewards._code_judging import Judge, comparison_of, limits_for
 from guerdon.rewards._code_python import Broken, missing_imports, parsed, preamble, with_before
 from guerdon.rewards._code_suite import Suite
 from guerdon.rewards._code_values import list_of, plain
-from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, yes_or_no
+from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
 from guerdon.sandbox.cases import TestResult
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -45,8 +46,9 @@ def code(
     limits: Mapping[str, Any] | None = None,
     time_factor: float | None = None,
     stop_on_failure: bool | None = None,
-    isolation: str = "auto",
-    reveal: bool = False,
+    isolation: Setting[str] = "auto",
+    preload: Setting[Sequence[str] | str | None] = None,
+    reveal: Setting[bool] = False,
     findings: bool = False,
 ) -> EvaluateResult:
     """Scores whether the program in the response passes its tests, run in a sandbox.
@@ -60,8 +62,9 @@ def code(
     ``weighted`` (by ``weights``). ``compare`` says how output is compared: ``exact``, ``lines``, ``tokens`` or
     ``floats`` with a ``tolerance``; ``checker`` is a Python program that decides instead. ``limits`` are those
     of a test, such as ``{"cpu_s": 2, "memory_mb": 512}``; else they are the problem's own, times
-    ``time_factor`` for the language. ``isolation`` is not taken from a row. ``reveal`` puts the first failed
-    test's input into the reason; ``findings`` adds what in the source looks like an attempt to cheat.
+    ``time_factor`` for the language. ``preload`` names modules that programs may use besides the standard
+    library, such as ``numpy``; ``reveal`` puts the first failed test's input into the reason. Neither of them
+    nor ``isolation`` is taken from a row. ``findings`` adds what in the source looks like an attempt to cheat.
 
     Scale: 0 to 1.
 
@@ -76,7 +79,6 @@ def code(
     >>> code("```python\\nprint(sum(map(int, input().split())))\\n```", **task).score
     1.0
     """
-    _refuse_chosen_by_row(isolation, metadata)
     row = dict(metadata or {})
     stub = stub_in(prompt if prompt_code is None else prompt_code)
     suite = _suite(tests, ground_truth, row, stub)
@@ -89,7 +91,7 @@ def code(
         scale.scoring == "all" if stop_on_failure is None else yes_or_no(stop_on_failure, "stop_on_failure")
     )
     judge = Judge(
-        sandbox=_sandboxes.shared(isolation),
+        sandbox=_sandboxes.shared(isolation, preload=(*_sandboxes.PRELOADED, *text_list(preload, "preload"))),
         language=spoken,
         comparison=comparison_of(compare, tolerance, checker, suite),
         limits=limits_for(suite, spoken, limits, non_negative(time_factor, "time_factor")),
@@ -108,15 +110,6 @@ def code(
     return EvaluateResult(
         scale.score(results), reason=verdict.reason(yes_or_no(reveal, "reveal")), metrics=metrics
     )
-
-
-def _refuse_chosen_by_row(isolation: str, metadata: Mapping[str, Any] | None) -> None:
-    """A data set must not be able to take the walls down for the code that it brings. Raises InputError."""
-    if isolation != "auto" and metadata and metadata.get("isolation") == isolation:
-        raise InputError(
-            "isolation is taken neither from a row nor from a call; fix it: "
-            f'get_reward_function("code", isolation={isolation!r})'
-        )
 
 
 def _suite(tests: Any, ground_truth: Any, row: Mapping[str, Any], stub: str) -> Suite:

@@ -9,17 +9,20 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from guerdon.errors import InputError
 from guerdon.sandbox import tiers
 from guerdon.sandbox.cases import Test, TestResult
 from guerdon.sandbox.comparison import Comparison
-from guerdon.sandbox.execution import Execution, Job, Report, Tier
+from guerdon.sandbox.execution import Execution, Executor, Job, Report, Tier
 from guerdon.sandbox.judging import run_tests
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.pool import Pool
 from guerdon.sandbox.surroundings import Spec, check_preload
+
+if TYPE_CHECKING:
+    from guerdon.sandbox.providers import Provider
 
 Files = Mapping[str, str | bytes]
 
@@ -32,10 +35,13 @@ class Sandbox:
     the processors that this process may use). ``preload`` names modules that are imported before a program
     starts, such as ``numpy``, so that no program pays for them. Nothing is started before it is needed.
 
+    With a ``provider`` (``"piston:http://host:2000"``, or an object of ``guerdon.sandbox.providers``) programs run
+    at that service; only a dataset's own checkers, which know what is expected, still run here.
+
     Safe to share between threads. Use it as a context manager, or close it; what is left open ends with the
     process, however that ends.
 
-    Raises InputError for an unknown isolation, a module that is not installed, or no workers.
+    Raises InputError for an unknown isolation or provider, a module that is not installed, or no workers.
 
     >>> with Sandbox() as sandbox:
     ...     done = sandbox.run("print(sum(map(int, input().split())))", stdin="1 2 3")
@@ -50,6 +56,7 @@ class Sandbox:
         workers: int | None = None,
         preload: Sequence[str] = (),
         limits: Limits | None = None,
+        provider: Provider | str | None = None,
     ) -> None:
         if isolation not in tiers.ISOLATIONS:
             raise InputError(f"isolation must be one of {', '.join(tiers.ISOLATIONS)}, not {isolation!r}")
@@ -60,6 +67,7 @@ class Sandbox:
         self.preload = (preload,) if isinstance(preload, str) else tuple(preload)
         check_preload(self.preload)
         self.limits = limits or Limits()
+        self.provider = None if provider is None else _provider_of(provider)
         self._pool = Pool(self.workers)
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
@@ -68,6 +76,8 @@ class Sandbox:
     @property
     def tier(self) -> Tier:
         """What stands between programs and this machine; found out by trying, the first time it is asked for."""
+        if self.provider is not None:
+            return "remote"
         return self._tier_and_reason()[0]
 
     def _tier_and_reason(self) -> tuple[Tier, str]:
@@ -107,6 +117,15 @@ class Sandbox:
 
         Raises InputError for a path that leads out of the working directory, and for an unknown language.
         """
+        if self.provider is not None:
+            return self.provider.run(
+                program,
+                language=language,
+                stdin=_bytes(stdin),
+                files=checked_files(files or {}),
+                arguments=tuple(arguments),
+                limits=limits or self.limits,
+            )
         job = Job(
             kind="program",
             program=_bytes(program),
@@ -134,13 +153,19 @@ class Sandbox:
         with the first test that failed. A result whose status is ``worker_lost`` or ``unavailable`` says
         nothing of the program.
 
+        >>> from guerdon.sandbox import CallTest
         >>> with Sandbox() as sandbox:
         ...     results = sandbox.run_tests("def double(x): return 2 * x", [CallTest("double", [3], expected=6)])
         >>> results[0].passed
         True
         """
+        executor: Executor = self
+        if self.provider is not None:
+            from guerdon.sandbox.providers import RemoteExecutor
+
+            executor = RemoteExecutor(self.provider, language=language, near=self)
         return run_tests(
-            self,
+            executor,
             program,
             tests,
             compare=compare,
@@ -213,6 +238,8 @@ class Sandbox:
         if threads is not None:
             threads.shutdown(cancel_futures=True)
         self._pool.close()
+        if self.provider is not None:
+            self.provider.close()
 
     def __enter__(self) -> Self:
         return self
@@ -229,6 +256,13 @@ class Sandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await asyncio.to_thread(self.close)
+
+
+def _provider_of(provider: Provider | str) -> Provider:
+    # What speaks HTTP is imported by those who want it only.
+    from guerdon.sandbox.providers import provider_of
+
+    return provider_of(provider)
 
 
 def _bytes(text: str | bytes) -> bytes:

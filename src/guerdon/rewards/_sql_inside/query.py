@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sqlite3
 import threading
 import time
@@ -27,6 +28,7 @@ _ALLOWED = {
     sqlite3.SQLITE_RECURSIVE,
 }
 _DUCKDB_SETTINGS = (
+    "enable_progress_bar = false",
     "temp_directory = ''",
     "python_enable_replacements = false",
     "autoinstall_known_extensions = false",
@@ -71,18 +73,21 @@ def main() -> None:
     """Answers the request in the working directory."""
     with open("request.json", encoding="utf-8") as file:
         request = json.load(file)
-    room = request["max_bytes"]
+    # What an engine itself has to say, such as how far it is, must not come between the lines.
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
     ask = _ask_sqlite
     if request["engine"] == "duckdb":
         import duckdb  # noqa: F401 - that it is here has to show before the query is blamed
 
         ask = _ask_duckdb
-    print(json.dumps("ready"), flush=True)
+    print(json.dumps("ready"), file=out, flush=True)
+    room = request["max_bytes"]
     for database in request["databases"]:
         answer = _answer(ask, database, request, room)
         line = json.dumps(answer)
         room -= len(line)
-        print(line, flush=True)
+        print(line, file=out, flush=True)
         if "kind" in answer and request["stop_at_error"]:
             return
 

@@ -37,7 +37,7 @@ def _check(cells: int, most: int) -> None:
 class SQLiteStore:
     """Files of SQLite."""
 
-    errors: tuple[type[Exception], ...] = (sqlite3.Error,)
+    errors: tuple[type[Exception], ...] = (sqlite3.Error, OverflowError)
 
     def read(self, file: str, most: int) -> dict[str, Table]:
         """The tables of a file by name. Raises TooLargeError over ``most`` cells."""
@@ -123,7 +123,6 @@ class SQLiteStore:
         try:
             connection.execute("pragma journal_mode = off")
             connection.execute("pragma foreign_keys = off")
-            connection.execute("pragma ignore_check_constraints = on")
             connection.execute("begin")
             triggers = connection.execute("select name from sqlite_master where type = 'trigger'").fetchall()
             for (trigger,) in triggers:
@@ -163,7 +162,7 @@ class DuckDBStore:
         import duckdb
 
         self._duckdb = duckdb
-        self.errors: tuple[type[Exception], ...] = (duckdb.Error,)
+        self.errors: tuple[type[Exception], ...] = (duckdb.Error, OverflowError)
 
     def _connected(self, file: str, read_only: bool) -> Any:
         config: dict[str, Any] = {"threads": "1", "enable_external_access": "false"}
