@@ -69,11 +69,16 @@ def _state_of(file: str) -> tuple[int, ...]:
 # Whether limits hold.
 
 _HOG = b"kept = []\nwhile True: kept.append(bytearray(8 << 20))"
-_FILES = b"for number in range(20000): open(str(number), 'w').close()"
+_FILES = b"""
+import time
+for number in range(6000): open(str(number), "w").close()
+time.sleep(10)
+"""
 _BYTES = b"""
-import os
+import time
 for number in range(40):
-    with open(str(number), "wb") as file: file.write(bytes(1 << 20)); file.flush()
+    with open(str(number), "wb") as file: file.write(bytes(1 << 20))
+time.sleep(10)
 """
 _FORKS = b"""
 import os, sys, time
@@ -132,7 +137,12 @@ def _processes(server: ForkServer) -> tuple[bool, str]:
     word, _, made = report.stdout.decode("ascii", "replace").strip().partition(" ")
     if word not in ("limited", "unlimited"):
         return False, f"{report.status}: {report.detail}"
-    return word == "limited", f"no more than {made}" if word == "limited" else f"{made} and more, of 4"
+    return (
+        word == "limited",
+        f"{made} at most, threads among them"
+        if word == "limited"
+        else f"{made} at least, where 4 were allowed",
+    )
 
 
 def _left_processes(server: ForkServer) -> tuple[bool, str]:
@@ -163,13 +173,13 @@ def _left_state(server: ForkServer) -> tuple[bool, str]:
 
 
 _LIMITS: Mapping[str, Trial] = {
-    "limit of memory": _ends(_HOG, "memory_limit", memory_mb=64, cpu_s=5),
-    "limit of processor time": _processor,
-    "limit of time": _ends(b"import time; time.sleep(60)", "timeout", wall_s=0.3),
-    "limit of output": _ends(b"while True: print('x' * 100000)", "output_limit", output_kb=64, cpu_s=5),
-    "limit of processes": _processes,
-    "limit of bytes in the working directory": _ends(_BYTES, "error killed", scratch_mb=4, cpu_s=5),
-    "limit of files in the working directory": _ends(_FILES, "error killed", cpu_s=10, wall_s=20, most_s=20),
+    "using more memory": _ends(_HOG, "memory_limit", memory_mb=64, cpu_s=5),
+    "using more processor time": _processor,
+    "taking longer": _ends(b"import time; time.sleep(60)", "timeout", wall_s=0.3),
+    "printing more": _ends(b"while True: print('x' * 100000)", "output_limit", output_kb=64, cpu_s=5),
+    "starting more processes": _processes,
+    "filling the working directory": _ends(_BYTES, "error killed", scratch_mb=4, cpu_s=5),
+    "making many files": _ends(_FILES, "error killed", cpu_s=10, wall_s=20),
     "leaving processes": _left_processes,
     "leaving something for the next program": _left_state,
 }
