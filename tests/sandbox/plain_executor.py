@@ -6,7 +6,6 @@ itself. The interpreter is a new one for each process, and limits are those of t
 
 from __future__ import annotations
 
-import os
 import resource
 import signal
 import socket
