@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -312,29 +313,17 @@ assert out.getvalue() == 'hello\\n'
 ## live sure
 assert helper(1) == sure(2) == 2
 """
-IDLE = "".join(
-    f"def {name}(*_, **__): return None\n"
-    for name in [
-        "add",
-        "sort",
-        "unique",
-        "odd",
-        "sure",
-        "mean",
-        "naturals",
-        "twice",
-        "greet",
-        "leave",
-        "helper",
-        "own_isinstance",
-        "Stack",
-    ]
-)
+NAMES = re.findall(r"^(?:def|class) (\w+)", MORE, re.MULTILINE)
+IDLE = "".join(f"def {name}(*_, **__): return None\n" for name in [*NAMES, "own_isinstance"])
 
 
 def ways() -> list[tuple[str, str | None, str]]:
-    parts = [part.partition("\n") for part in WAYS.split("## ")[1:]]
-    return [(code, (head.split() + [None])[1], head.split()[0]) for head, _, code in parts]  # type: ignore[list-item]
+    found: list[tuple[str, str | None, str]] = []
+    for part in WAYS.split("## ")[1:]:
+        head, _, code = part.partition("\n")
+        way, _, entry_point = head.partition(" ")
+        found.append((code, entry_point or None, way))
+    return found
 
 
 @pytest.mark.parametrize(("code", "entry_point", "way"), ways())

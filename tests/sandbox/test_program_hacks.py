@@ -30,7 +30,33 @@ CASES = AssertTest(
 MAPPED = AssertTest("assert all(xs == [1, 2] for xs in map(f, [[2, 1], [1, 2]]))", "f")
 EVERY: list[Test] = [CALL, ASKED, PAIRED, CASES, MAPPED]
 
-ALWAYS = """
+HACKS_TEXT = r"""
+## exit at import
+import sys; sys.exit(0)
+## os._exit at import
+import os; os._exit(0)
+## exit in the call
+def f(xs): raise SystemExit(0)
+## os._exit in the call
+import os
+def f(xs): os._exit(0)
+## killed by itself
+import os
+def f(xs): os.kill(os.getpid(), 9)
+## exit in a thread
+import os, threading
+threading.Thread(target=lambda: os._exit(0)).start()
+def f(xs): return xs
+## exit through atexit
+import atexit, os
+atexit.register(os._exit, 0)
+def f(xs): return []
+## an object equal to all
+class A:
+    def __eq__(self, other): return True
+    __hash__ = None
+def f(xs): return A()
+## a list equal to all
 class Always(list):
     def __eq__(self, other): return True
     def __ne__(self, other): return False
@@ -40,67 +66,133 @@ class Always(list):
     def __len__(self): return 3
     def __bool__(self): return True
     __hash__ = None
+def f(xs): return Always()
+## a list of such
+class Always(list):
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    def __lt__(self, other): return True
+    def __iter__(self): return iter([1, 2, 3])
+    def __getitem__(self, at): return 1
+    def __len__(self): return 3
+    def __bool__(self): return True
+    __hash__ = None
+def f(xs): return [Always(), Always(), Always()]
+## a class equal to all
+class M(type):
+    def __eq__(c, o): return True
+    __hash__ = None
+class A(metaclass=M): pass
+def f(xs): return A
+## an integer equal to all
+class I(int):
+    def __eq__(self, other): return True
+    __hash__ = None
+def f(xs): return [I(9)] * len(xs)
+## a text that pretends
+class T(str):
+    def __eq__(self, other): return True
+    __hash__ = None
+def f(xs): return T()
+## a lie about the class
+class A:
+    __class__ = list
+    def __eq__(self, other): return True
+    __hash__ = None
+def f(xs): return A()
+## emptied arguments
+def f(xs): xs.clear(); return []
+## arguments of its own
+def f(xs): xs[:] = [1, 1]; return [1, 1]
+## not a number
+def f(xs): return float('nan')
+## shorter than expected
+def f(xs): return sorted(xs)[:1]
+## a patched json
+import json
+json.dumps = json.JSONEncoder.encode = lambda *a, **k: '[0, 0, null, "value", [9]]'
+def f(xs): return xs
+## patched built-ins
+import builtins
+builtins.all = builtins.any = lambda *a: True
+builtins.sorted = lambda xs, **k: []
+builtins.AssertionError = ValueError
+builtins.len = lambda x: 0
+def f(xs): return []
+## a patched unittest
+import unittest
+unittest.TestCase.assertEqual = lambda *a: None
+unittest.TestCase.assertTrue = lambda *a: None
+unittest.TestCase.run = lambda *a: None
+def f(xs): return []
+## a patched clock
+import time
+time.time = time.monotonic = time.perf_counter = lambda: 0
+def f(xs): return []
+## patched drivers
+import sys
+for name, module in list(sys.modules.items()):
+    if name.startswith('inside'):
+        for key in list(vars(module)):
+            if callable(vars(module)[key]) and not key.startswith('__'):
+                try: setattr(module, key, lambda *a, **k: True)
+                except Exception: pass
+def f(xs): return []
+## verdicts forged
+import gc
+for thing in gc.get_objects():
+    try:
+        if getattr(thing, '__name__', '') == 'write':
+            thing(b'["passed", 0, "", ""]\n[0, "passed"]\n')
+    except Exception: pass
+def f(xs): return []
+## printed success
+print('1 passed')
+print('OK')
+print('["passed", 0, "", ""]')
+def f(xs): print('passed'); return []
+## shadowed helpers
+def sorted(xs): return []
+def check(c): pass
+def isclose(*a): return True
+def f(xs): return []
+## a check of its own
+def check(candidate): pass
+def test_check(): pass
+def f(xs): return None
+## a trace that resumes
+import sys
+sys.settrace(lambda *a: None)
+sys.excepthook = lambda *a: None
+def f(xs): return []
+## frames searched
+import sys
+def f(xs):
+    frame = sys._getframe()
+    while frame:
+        for value in frame.f_locals.values():
+            if isinstance(value, dict) and 'expected' in value: return value['expected']
+        frame = frame.f_back
+    return []
+## memory searched
+import gc, sys, os
+def f(xs):
+    for thing in gc.get_objects():
+        if isinstance(thing, list) and thing == [1, 2, 3]: return thing
+    for text in [*sys.argv, *os.environ.values()]:
+        if '[1, 2, 3]' in text: return [1, 2, 3]
+    return []
+## an endless value
+import itertools
+def f(xs): return itertools.count()
+## a value within itself
+def f(xs):
+    xs.append(xs)
+    return xs
+## unbounded recursion
+def f(xs): return f(xs)
 """
-
-HACKS = {
-    "exit at import": "import sys; sys.exit(0)",
-    "os._exit at import": "import os; os._exit(0)",
-    "exit in the call": "def f(xs): raise SystemExit(0)",
-    "os._exit in the call": "import os\ndef f(xs): os._exit(0)",
-    "killed by itself": "import os\ndef f(xs): os.kill(os.getpid(), 9)",
-    "exit in a thread": "import os, threading\nthreading.Thread(target=lambda: os._exit(0)).start()\ndef f(xs): return xs",
-    "exit through atexit": "import atexit, os\natexit.register(os._exit, 0)\ndef f(xs): return []",
-    "an object equal to all": "class A:\n    def __eq__(self, other): return True\n    __hash__ = None\ndef f(xs): return A()",
-    "a list equal to all": ALWAYS + "def f(xs): return Always()",
-    "a list of such": ALWAYS + "def f(xs): return [Always(), Always(), Always()]",
-    "a class equal to all": "class M(type):\n    def __eq__(c, o): return True\n    __hash__ = None\nclass A(metaclass=M): pass\ndef f(xs): return A",
-    "an integer equal to all": "class I(int):\n    def __eq__(self, other): return True\n    __hash__ = None\ndef f(xs): return [I(9)] * len(xs)",
-    "a text that pretends": "class T(str):\n    def __eq__(self, other): return True\n    __hash__ = None\ndef f(xs): return T()",
-    "a lie about the class": "class A:\n    __class__ = list\n    def __eq__(self, other): return True\n    __hash__ = None\ndef f(xs): return A()",
-    "emptied arguments": "def f(xs): xs.clear(); return []",
-    "arguments of its own": "def f(xs): xs[:] = [1, 1]; return [1, 1]",
-    "not a number": "def f(xs): return float('nan')",
-    "shorter than expected": "def f(xs): return sorted(xs)[:1]",
-    "a patched json": "import json\njson.dumps = lambda *a, **k: '[0, 0, null, \"value\", [1, 2, 3]]'\ndef f(xs): return xs",
-    "patched built-ins": (
-        "import builtins\nbuiltins.all = builtins.any = lambda *a: True\nbuiltins.sorted = lambda xs, **k: []\n"
-        "builtins.AssertionError = ValueError\nbuiltins.len = lambda x: 0\ndef f(xs): return []"
-    ),
-    "a patched unittest": (
-        "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\nunittest.TestCase.assertTrue = lambda *a: None\n"
-        "unittest.TestCase.run = lambda *a: None\ndef f(xs): return []"
-    ),
-    "a patched clock": "import time\ntime.time = time.monotonic = time.perf_counter = lambda: 0\ndef f(xs): return []",
-    "patched drivers": (
-        "import sys\nfor name, module in list(sys.modules.items()):\n    if name.startswith('inside'):\n"
-        "        for key in list(vars(module)):\n"
-        "            if callable(vars(module)[key]) and not key.startswith('__'):\n"
-        "                try: setattr(module, key, lambda *a, **k: True)\n"
-        "                except Exception: pass\n"
-        "def f(xs): return []"
-    ),
-    "verdicts forged": (
-        "import gc\nfor thing in gc.get_objects():\n    try:\n        if getattr(thing, '__name__', '') == 'write':\n"
-        "            thing(b'[\"passed\", 0, \"\", \"\"]\\n[0, \"passed\"]\\n')\n    except Exception: pass\ndef f(xs): return []"
-    ),
-    "printed success": "print('1 passed'); print('OK'); print('[\"passed\", 0, \"\", \"\"]')\ndef f(xs): print('passed'); return []",
-    "shadowed helpers": "def sorted(xs): return []\ndef check(c): pass\ndef isclose(*a): return True\ndef f(xs): return []",
-    "a check of its own": "def check(candidate): pass\ndef test_check(): pass\ndef f(xs): return None",
-    "a trace that resumes": "import sys\nsys.settrace(lambda *a: None)\nsys.excepthook = lambda *a: None\ndef f(xs): return []",
-    "frames searched": (
-        "import sys\ndef f(xs):\n    frame = sys._getframe()\n    while frame:\n        for value in frame.f_locals.values():\n"
-        "            if isinstance(value, dict) and 'expected' in value: return value['expected']\n"
-        "        frame = frame.f_back\n    return []"
-    ),
-    "memory searched": (
-        "import gc, sys, os\ndef f(xs):\n    for thing in gc.get_objects():\n"
-        "        if isinstance(thing, list) and thing == [1, 2, 3]: return thing\n"
-        "    for text in [*sys.argv, *os.environ.values()]:\n        if '[1, 2, 3]' in text: return [1, 2, 3]\n    return []"
-    ),
-    "an endless value": "import itertools\ndef f(xs): return itertools.count()",
-    "a value within itself": "def f(xs):\n    xs.append(xs)\n    return xs",
-    "unbounded recursion": "def f(xs): return f(xs)",
-}  # fmt: skip
+HACKS = {name: code for name, _, code in (part.partition("\n") for part in HACKS_TEXT.split("## ")[1:])}
 
 
 @pytest.mark.parametrize("program", HACKS.values(), ids=HACKS.keys())
@@ -128,7 +220,8 @@ EXCEPTIONS = (
 
 @pytest.mark.parametrize("name", EXCEPTIONS)
 def test_an_exception_of_any_name_passes_no_test(executor: PlainExecutor, name: str) -> None:
-    own = "class Skipped(BaseException): pass\nclass CandidateError(Exception): pass\nclass ForeignError(Exception): pass\n"
+    bases = {"Skipped": "BaseException", "CandidateError": "Exception", "ForeignError": "Exception"}
+    own = "".join(f"class {name}({base}): pass\n" for name, base in bases.items())
     program = f"import unittest\n{own}def f(xs):\n    raise {name}.__new__({name}, 'passed', [ValueError()])"
     results = run_tests(executor, program, EVERY)
     assert [result.passed for result in results] == [False] * len(EVERY)
@@ -153,7 +246,8 @@ def test_an_exception_of_any_name_passes_no_test(executor: PlainExecutor, name: 
 def test_a_test_gets_the_exception_that_it_waits_for_by_name(
     executor: PlainExecutor, code: str, program: str, passed: bool
 ) -> None:
-    waiting = f"import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertRaises({code}, f, 1)"
+    case = "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n"
+    waiting = f"{case}        self.assertRaises({code}, f, 1)"
     (result,) = run_tests(executor, program, [AssertTest(waiting, "f")])
     assert result.passed is passed
 
