@@ -40,6 +40,8 @@ class Execution:
     """What stood between the program and this machine."""
     detail: str = ""
     """One line on what went wrong, for people."""
+    compiled: bool | None = None
+    """False where the compiler refused the program, True where it did not, None where nothing was compiled."""
 
     @property
     def ok(self) -> bool:
@@ -64,7 +66,7 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)
     """``command`` only."""
     collect: tuple[str, ...] = ()
-    """Files of the working directory to bring back, such as what a compiler made."""
+    """Files of the working directory to bring back, such as what a compiler made; ``*`` stands for anything."""
     limits: Limits = field(default_factory=Limits)
     steps: int = 1
     """How many tests share the process. Each answer that it writes restarts the clocks of ``limits``."""
@@ -87,6 +89,8 @@ class Report:
     memory_mb: float = 0.0
     tier: Tier = "none"
     detail: str = ""
+    compiled: bool | None = None
+    """As in Execution."""
 
 
 class Executor(Protocol):

@@ -12,8 +12,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from guerdon.errors import InputError
-from guerdon.sandbox import tiers
-from guerdon.sandbox.cases import Test, TestResult
+from guerdon.sandbox import languages, polyglot, tiers
+from guerdon.sandbox.artefacts import Artefacts
+from guerdon.sandbox.cases import StdinTest, Test, TestResult
 from guerdon.sandbox.comparison import Comparison
 from guerdon.sandbox.execution import Execution, Job, Report, Tier
 from guerdon.sandbox.judging import run_tests
@@ -61,6 +62,7 @@ class Sandbox:
         check_preload(self.preload)
         self.limits = limits or Limits()
         self._pool = Pool(self.workers)
+        self._artefacts = Artefacts()
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
         self._chosen: tuple[Tier, str] | None = None
@@ -83,10 +85,13 @@ class Sandbox:
             return Report(status="unavailable", detail=reason, tier=tier)
         spec = Spec(
             tier,
-            preload=self.preload if job.kind != "command" else (),
+            preload=self.preload,
             scratch_mb=max(job.limits.scratch_mb, self.limits.scratch_mb),
-            commands=job.kind == "command",
         )
+        if job.kind == "command":
+            # One kind for all languages, their compilers among them.
+            room = max(polyglot.COMPILE.scratch_mb, job.limits.scratch_mb)
+            spec = Spec(tier, scratch_mb=room, commands=True, shown=languages.shown())
         return self._pool.do(spec, job)
 
     def run(
@@ -105,6 +110,10 @@ class Sandbox:
         takes the place of the sandbox's own. What went wrong is in the execution's ``status``: nothing is
         raised for what a program did.
 
+        ``language`` is python, javascript, c, c++, rust, go, java or bash, or a common other name of one. What
+        is compiled is kept for the next run of the same source; one that does not compile has the status
+        ``error`` and ``compiled=False``. Without the language's tools the status is ``unavailable``.
+
         Raises InputError for a path that leads out of the working directory, and for an unknown language.
         """
         job = Job(
@@ -115,7 +124,15 @@ class Sandbox:
             arguments=tuple(arguments),
             limits=limits or self.limits,
         )
-        return _execution(self.execute(job))
+        spoken = self._speaking(language, job.program, job.files)
+        return _execution((spoken or self).execute(job))
+
+    def _speaking(self, language: str, source: bytes, files: Mapping[str, bytes]) -> polyglot.Polyglot | None:
+        """What runs programs of another language; None for Python."""
+        recipe = languages.named(language)
+        if recipe is None:
+            return None
+        return polyglot.Polyglot(self, recipe, self._artefacts, source, files)
 
     def run_tests(
         self,
@@ -139,13 +156,26 @@ class Sandbox:
         >>> results[0].passed
         True
         """
+        laid_out = checked_files(files or {})
+        spoken = self._speaking(language, _bytes(program), laid_out)
+        if spoken is not None:
+            tests = list(tests)
+            if not all(isinstance(test, StdinTest) for test in tests):
+                raise InputError(f"programs in {language} can be tested by StdinTest only")
+            failed = spoken.compiled()
+            if failed.status != "ok":
+                # It comes to the same for all of them.
+                result = TestResult(
+                    passed=False, status=failed.status, detail=failed.detail, tier=failed.tier
+                )
+                return [result] * (min(1, len(tests)) if stop_on_failure else len(tests))
         return run_tests(
-            self,
+            spoken or self,
             program,
             tests,
             compare=compare,
             stop_on_failure=stop_on_failure,
-            files=checked_files(files or {}),
+            files=laid_out,
             limits=limits or self.limits,
         )
 
@@ -257,4 +287,5 @@ def _execution(report: Report) -> Execution:
         memory_mb=report.memory_mb,
         tier=report.tier,
         detail=report.detail,
+        compiled=report.compiled,
     )
