@@ -64,7 +64,9 @@ class Job:
     arguments: tuple[str, ...] = ()
     """``program``: its ``sys.argv[1:]``. ``command``: the whole command line, its first part absolute."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """``command`` only."""
+    """``command`` only, on top of the sandbox's own."""
+    stack_mb: int = 8
+    """``command`` only: MiB of the main thread's stack."""
     collect: tuple[str, ...] = ()
     """Files of the working directory to bring back, such as what a compiler made; ``*`` stands for anything."""
     limits: Limits = field(default_factory=Limits)

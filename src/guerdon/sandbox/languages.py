@@ -27,7 +27,7 @@ class Recipe:
     """How programs of one language come to run.
 
     Commands hold ``{tool}`` for the path of each of ``tools``, ``{home}`` for the toolchain's folder,
-    ``{file}`` for the source, ``{main}`` for that without its ending, and ``{memory}`` for MiB.
+    ``{file}`` for the source, ``{main}`` for that without its ending, and ``{memory}`` and ``{stack}`` for MiB.
     """
 
     name: str
@@ -45,6 +45,10 @@ class Recipe:
     environment: Mapping[str, str] = field(default_factory=dict)
     overhead_mb: int = 16
     """MiB that the language's own runtime takes, on top of the program's."""
+    stack_mb: int = 64
+    """MiB of the main thread's stack. Other threads that do not say how much they need reserve as much, too."""
+    helpers: Mapping[str, bytes] = field(default_factory=dict)
+    """Files of ours that are compiled along."""
     processes: int = 1
     """Processes at once that the runtime itself needs."""
     compile_cpu_s: float = 10.0
@@ -79,7 +83,7 @@ class Toolchain:
     def command(self, parts: tuple[str, ...], file: str, memory_mb: int) -> tuple[str, ...]:
         """A command of the recipe with its gaps filled."""
         gaps = {**self.tools, "home": self.home, "file": file, "memory": str(memory_mb)}
-        gaps["main"] = file.rpartition(".")[0]
+        gaps |= {"main": file.rpartition(".")[0], "stack": str(self.recipe.stack_mb)}
         return tuple(_GAP.sub(lambda gap: gaps[gap[1]], part) for part in parts)
 
     def environment(self) -> dict[str, str]:
@@ -132,6 +136,15 @@ def _parent_of_bin(tool: str) -> str:
     return os.path.dirname(os.path.dirname(os.path.realpath(tool)))
 
 
+_THREADS = b"""#define _GNU_SOURCE 1
+#include <pthread.h>
+__attribute__((constructor(101))) static void threads_take_less_stack_than_main(void) {
+    pthread_attr_t usual;
+    pthread_attr_init(&usual);
+    pthread_attr_setstacksize(&usual, 8 << 20);
+    pthread_setattr_default_np(&usual);
+}
+"""
 _C_MEMORY = rb"std::bad_alloc|[Cc]annot allocate memory|[Oo]ut of memory"
 
 _RECIPES = (
@@ -142,10 +155,12 @@ _RECIPES = (
         install="nodejs",
         file="main.js",
         prepare=_script_source,
-        run=("{node}", "--max-old-space-size={memory}", "--stack-size=16000", "{file}"),
+        run=("{node}", "--max-old-space-size={memory}", "--stack-size={stack}000", "{file}"),
         # Its own configuration would be read from /etc, which is not shown.
         environment={"OPENSSL_CONF": "/dev/null"},
-        overhead_mb=160,
+        overhead_mb=256,
+        # A dozen threads of its own have stacks as large as the main one's.
+        stack_mb=12,
         out_of_memory=rb"JavaScript heap out of memory|Array buffer allocation failed|invalid array length Alloc"
         rb"|Fatal process out of memory|allocation failed",
     ),
@@ -155,7 +170,19 @@ _RECIPES = (
         tools=("gcc",),
         install="gcc libc6-dev",
         file="main.c",
-        compile=("{gcc}", "-O2", "-std=gnu17", "-pipe", "-pthread", "-o", "main", "{file}", "-lm"),
+        compile=(
+            "{gcc}",
+            "-O2",
+            "-std=gnu17",
+            "-pipe",
+            "-pthread",
+            "-o",
+            "main",
+            "{file}",
+            ".threads.c",
+            "-lm",
+        ),
+        helpers={".threads.c": _THREADS},
         made=("main",),
         run=("./main",),
         out_of_memory=_C_MEMORY,
@@ -166,7 +193,8 @@ _RECIPES = (
         tools=("g++",),
         install="g++",
         file="main.cpp",
-        compile=("{g++}", "-O2", "-std=gnu++20", "-pipe", "-pthread", "-o", "main", "{file}"),
+        compile=("{g++}", "-O2", "-std=gnu++20", "-pipe", "-pthread", "-o", "main", "{file}", ".threads.cc"),
+        helpers={".threads.cc": _THREADS.removeprefix(b"#define _GNU_SOURCE 1\n")},
         made=("main",),
         run=("./main",),
         out_of_memory=_C_MEMORY,
@@ -195,7 +223,7 @@ _RECIPES = (
         install="golang-go",
         file="main.go",
         home=lambda tool: _said(tool, "env", "GOROOT") or None,
-        compile=("{go}", "build", "-trimpath", "-ldflags=-s -w", "-o", "main", "{file}"),
+        compile=("{go}", "build", "-ldflags=-s -w", "-o", "main", "{file}"),
         made=("main",),
         run=("./main",),
         environment={
@@ -225,11 +253,13 @@ _RECIPES = (
         made=("*.class",),
         run=(
             *("{java}", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:-UseContainerSupport"),
-            *("-Xss64m", "-Xmx{memory}m", "-cp", ".", "{main}"),
+            *("-Xss{stack}m", "-Xms8m", "-Xmx{memory}m", "-cp", ".", "{main}"),
         ),
         # It looks for its libraries through /proc, which is not there.
         environment={"LD_LIBRARY_PATH": "{home}/lib"},
-        overhead_mb=256,
+        overhead_mb=320,
+        # Each of its own threads has a stack as large.
+        stack_mb=16,
         out_of_memory=rb"java\.lang\.OutOfMemoryError|There is insufficient memory for the Java Runtime",
     ),
     Recipe(

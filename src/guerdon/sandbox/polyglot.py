@@ -14,6 +14,8 @@ from guerdon.sandbox.limits import Limits
 COMPILE = Limits(cpu_s=10.0, wall_s=60.0, memory_mb=1024, output_kb=256, processes=32, scratch_mb=128)
 """What compiling may use; processor time is the recipe's own."""
 _ERROR_LINE = re.compile(rb"^.*\berror\b.*$", re.M | re.I)
+_RAISED = re.compile(rb"^\S.*(?:Error\b|Exception\b|panicked|panic:).*$", re.M)
+"""What runtimes say of an error that nobody caught, before or after much else."""
 
 
 class Polyglot:
@@ -36,7 +38,7 @@ class Polyglot:
         self.artefacts = artefacts
         self.source = source
         self.file, self._text = recipe.laid_out(source)
-        self.files = {**files, self.file: self._text}
+        self.files = {**files, **recipe.helpers, self.file: self._text}
         self.toolchain = found(recipe)
 
     def compiled(self) -> Report:
@@ -112,6 +114,7 @@ class Polyglot:
                 environment=self.toolchain.environment(),
                 files={**job.files, **made.collected},
                 stdin=job.stdin,
+                stack_mb=recipe.stack_mb,
                 limits=limits,
             )
         )
@@ -124,4 +127,7 @@ class Polyglot:
         full = report.signal is not None and report.memory_mb > 0.9 * memory_mb
         if full or re.search(self.recipe.out_of_memory, report.stderr[-16_384:]):
             return replace(report, status="memory_limit", detail="it outgrew its memory limit")
+        told = _RAISED.search(report.stderr)
+        if report.status == "error" and told is not None:
+            return replace(report, detail=told[0].strip()[:200].decode("utf-8", "replace"))
         return report

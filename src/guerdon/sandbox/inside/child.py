@@ -192,6 +192,8 @@ def _start(
         # What the interpreter ignores, a program of another kind would not expect to be ignored.
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
+        largest = resource.getrlimit(resource.RLIMIT_STACK)[1]
+        resource.setrlimit(resource.RLIMIT_STACK, (min(line["stack"], largest), largest))
         os.execve(line["arguments"][0], line["arguments"], {**os.environ, **line["environment"]})
     gc.enable()
     if role == "program":
