@@ -149,7 +149,9 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
     resource.setrlimit(which, (memory, memory))
     # Threads count as well, and so do the fork server itself and the other of a pair.
     tasks = request.processes + 64
-    resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
+    # Without a user namespace all that its user runs would count; whoever watches commands counts theirs.
+    if role != "command" or not surroundings.own_session:
+        resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
 
 
 def _read(descriptor: int) -> bytes:
