@@ -6,10 +6,9 @@ not happen, and may hold these fields:
 - ``Variants: a, b`` — the program is run once for each, with ``VARIANT`` set;
 - ``Limits: cpu_s=0.5, processes=8`` — other limits than ``LIMITS``;
 - ``Ends: timeout, killed`` — the statuses that it may end with; without it, all that say something of a program;
-- ``Leaks: landlock`` — tiers that are known not to hold it, and say so;
+- ``Leaks: landlock, bubblewrap-root`` — tiers, or tiers as one user, that are known not to hold it;
 - ``Unconfined: breaches`` — without a sandbox it succeeds, so it is known to be able to;
-- ``Reach: outside`` — somebody outside tries to connect to it meanwhile;
-- ``Forms: stdin, call`` — of a reward hack: the forms of test that it makes sense in.
+- ``Reach: outside`` — somebody outside tries to connect to it meanwhile.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ CORPUS = Path(__file__).resolve().parent / "corpus"
 LIMITS = {"cpu_s": 0.6, "wall_s": 2.0, "memory_mb": 128, "output_kb": 256, "processes": 1, "scratch_mb": 8}
 ENDINGS = ("ok", "error", "timeout", "output_limit", "memory_limit", "killed")
 LANGUAGES = {".py": "python", ".sh": "bash", ".c": "c"}
-FIELDS = ("Variants", "Limits", "Ends", "Leaks", "Unconfined", "Reach", "Forms")
+FIELDS = ("Variants", "Limits", "Ends", "Leaks", "Unconfined", "Reach")
 SHARED = re.compile(r"^from attack import .*$", re.M)
 
 
@@ -40,7 +39,6 @@ class Attack:
     limits: dict[str, Any]
     ends: tuple[str, ...]
     leaks: tuple[str, ...]
-    forms: tuple[str, ...]
     breaches_unconfined: bool
     reach: bool
 
@@ -53,8 +51,8 @@ class Attack:
         if self.language == "python":
             shared = (CORPUS / "attack.py").read_text(encoding="utf-8")
             shared = shared.replace("TARGETS: dict = {}", f"TARGETS = {targets!r}")
-            shared = shared.replace('VARIANT = ""', f"VARIANT = {self.variant!r}")
-            return SHARED.sub(lambda _: shared, self.source, count=1)
+            text = SHARED.sub(lambda _: shared, self.source, count=1)
+            return text.replace('VARIANT = ""', f"VARIANT = {self.variant!r}", 1)
         text = self.source.replace("@VARIANT@", self.variant)
         return re.sub(r"@(\w+)@", lambda found: str(targets.get(found[1], found[0])), text)
 
@@ -84,7 +82,6 @@ def _of(path: Path) -> Iterator[Attack]:
             limits=limits,
             ends=found["Ends"] or ENDINGS,
             leaks=found["Leaks"],
-            forms=found["Forms"],
             breaches_unconfined=bool(found["Unconfined"]),
             reach=bool(found["Reach"]),
         )
@@ -92,5 +89,5 @@ def _of(path: Path) -> Iterator[Attack]:
 
 def _field(name: str, about: str) -> tuple[str, ...]:
     """A field's words: it ends at the next field or with the text."""
-    found = re.search(rf"\b{name}: ([\w=., ]+?)(?=\s+(?:{'|'.join(FIELDS)}): |$)", about)
+    found = re.search(rf"\b{name}: ([\w=., -]+?)(?=\s+(?:{'|'.join(FIELDS)}): |$)", about)
     return tuple(part.strip().rstrip(".") for part in found[1].split(",")) if found else ()

@@ -2,7 +2,7 @@
 
     python corpus_runner.py TIER WHICH RESULTS
 
-``WHICH`` is ``host`` or ``rewards``; ``TIER`` also may be ``unconfined``, which runs those attacks that are known
+``WHICH`` is ``host``, ``rewards`` or ``honest``; ``TIER`` also may be ``unconfined``, which runs those attacks that are known
 to succeed without a sandbox. The standard library and guerdon.sandbox only, so that any interpreter will do.
 """
 
@@ -19,9 +19,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import guerdon
 from attacks import CORPUS, Attack, attacks
 from outside import Outside, descendants, resident_mb, settled, shared_mb, threads_of
+
+import guerdon
+from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.sandbox import Sandbox
 
@@ -124,6 +126,85 @@ class Watch:
             yield f"the next run sees {probed} instead of {self.probed}"
 
 
+NUMBERS = ([3, 1, 2], [9, 7], [10, 4, 6, 2])
+LOOP = """
+def check(candidate):
+    for numbers in ([3, 1, 2], [9, 7], [10, 4, 6, 2]):
+        assert candidate(list(numbers)) == sorted(numbers)
+"""
+MEANS = """
+from math import isclose
+
+def check(candidate):
+    assert isclose(candidate([1.0, 2.0]), 1.5)
+    assert abs(candidate([4.0, 4.0]) - 4.0) < 1e-6
+    assert round(candidate([2.0, 4.0, 3.0]), 3) == 3.0
+"""
+SAME_ARGUMENT = "numbers = [3, 1, 2]\nassert solve(numbers) == sorted(numbers)"
+LOOKS = """
+result = solve([3, 1, 2])
+assert len(result) == 3
+assert result[0] == 1 and result[-1] == 3
+assert 2 in result
+assert list(result) == [1, 2, 3]
+assert isinstance(result, list)
+"""
+METHODS = """
+import unittest
+
+class Tests(unittest.TestCase):
+    def test_three(self):
+        self.assertEqual(solve([3, 1, 2]), [1, 2, 3])
+
+    def test_mean(self):
+        self.assertAlmostEqual(mean([1.0, 2.0]), 1.5)
+"""
+FORMS: dict[str, list[Any]] = {
+    "stdin": [StdinTest(" ".join(map(str, n)) + "\n", " ".join(map(str, sorted(n))) + "\n") for n in NUMBERS],
+    "call": [
+        *(CallTest("solve", [list(n)], expected=sorted(n)) for n in NUMBERS),
+        CallTest("mean", [[1.0, 2.0]], expected=1.5),
+        CallTest("solve", (), {"numbers": [2, 1]}, [1, 2]),
+    ],
+    "plain assert": [
+        AssertTest("assert solve([3, 1, 2]) == [1, 2, 3]"),
+        AssertTest("assert solve([9, 7]) == [7, 9]\nassert solve([5, 4]) == [4, 5]"),
+        AssertTest("import math\nassert math.isclose(mean([1.0, 2.0]), 1.5, abs_tol=1e-9)"),
+        AssertTest("assert abs(mean([1.0, 2.0]) - 1.5) < 1e-6"),
+    ],
+    "assert program": [
+        AssertTest(LOOP, entry_point="solve"),
+        AssertTest(MEANS, entry_point="mean"),
+        AssertTest(LOOKS, entry_point="solve"),
+        AssertTest(SAME_ARGUMENT, entry_point="solve"),
+        AssertTest(METHODS, entry_point="solve", proxied=("mean",)),
+    ],
+}
+"""The forms of test, for programs that sort numbers (``solve``) and average them (``mean``)."""
+
+
+def judged(sandbox: Sandbox, attack: Attack) -> dict[str, Any]:
+    """What each test of each form says of a program."""
+    source = attack.program({})
+    limits = Limits(cpu_s=0.4, wall_s=0.8, memory_mb=128)
+    results: dict[str, list[Any]] = {}
+    findings = []
+    for form, tests in FORMS.items():
+        # A test at a time too, so that what one does to another does not decide.
+        for chosen in (tests, tests[:1]):
+            try:
+                found = sandbox.run_tests(source, chosen, limits=limits)
+            except Exception as error:  # whatever a program does, it must raise nothing here
+                findings.append(f"{form}: it raised {error!r}")
+                continue
+            if len(found) != len(chosen):
+                findings.append(f"{form}: {len(found)} results of {len(chosen)} tests")
+            results.setdefault(form, []).extend(
+                (one.passed, one.status, one.detail, one.tamper_resistant) for one in found
+            )
+    return {"id": attack.id, "findings": findings, "results": results}
+
+
 def unconfined(outside: Outside, attack: Attack) -> dict[str, Any]:
     """An attack as an ordinary process: it must succeed, or it shows nothing."""
     targets = outside.targets([str(Path(p).resolve()) for p in guerdon.__path__])
@@ -157,6 +238,11 @@ def main(tier: str, which: str, results: str, *only: str) -> None:
                 for attack in chosen:
                     if attack.breaches_unconfined:
                         print(json.dumps(unconfined(outside, attack)), file=file, flush=True)
+                return
+            if which != "host":
+                with Sandbox(tier, workers=1) as sandbox:
+                    for attack in chosen:
+                        print(json.dumps(judged(sandbox, attack)), file=file, flush=True)
                 return
             watch = Watch(tier, outside)
             for attack in chosen:

@@ -176,7 +176,8 @@ class Outside:
         """All that must be the same before and after."""
         return {
             "files": [_about(path) for path in sorted([self.folder, *self.folder.rglob("*")])],
-            "contents": [(self.open_folder / name).read_text() for name in self.names] + [self.file.read_text()],
+            "contents": [(self.open_folder / name).read_text() for name in self.names]
+            + [self.file.read_text()],
             "canary alive": self.process.poll() is None,
             "niceness": [os.getpriority(os.PRIO_PROCESS, pid) for pid in (0, self.process.pid)],
             "mounts": len(Path("/proc/self/mountinfo").read_text().splitlines()),
@@ -205,7 +206,9 @@ class Outside:
 
 
 def _places() -> list[Path]:
-    named = [Path(p) for p in ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/", "/usr", "/usr/bin")]
+    named = [
+        Path(p) for p in ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/", "/usr", "/usr/bin")
+    ]
     temporary = Path(os.environ.get("TMPDIR", "/tmp"))
     return [place for place in {*named, temporary, Path.cwd(), Path.home()} if os.access(place, os.R_OK)]
 
@@ -214,7 +217,14 @@ def _about(path: Path) -> tuple[Any, ...]:
     found = path.lstat()
     attributes = os.listxattr(path, follow_symlinks=False)
     # Not the last access: a relative one may come late. What is read shows in the output.
-    return (str(path), stat.filemode(found.st_mode), found.st_uid, found.st_nlink, found.st_mtime_ns, attributes)
+    return (
+        str(path),
+        stat.filemode(found.st_mode),
+        found.st_uid,
+        found.st_nlink,
+        found.st_mtime_ns,
+        attributes,
+    )
 
 
 def descendants() -> dict[int, str]:
@@ -226,7 +236,10 @@ def descendants() -> dict[int, str]:
                 text = Path(f"/proc/{entry}/stat").read_text(errors="replace")
                 name, _, rest = text.rpartition(")")
                 fields = rest.split()
-                parents[int(entry)], about[int(entry)] = int(fields[1]), f"{fields[0]} {name.partition('(')[2]}"
+                parents[int(entry)], about[int(entry)] = (
+                    int(fields[1]),
+                    f"{fields[0]} {name.partition('(')[2]}",
+                )
     found: dict[int, str] = {}
     rest_of = {os.getpid()}
     while rest_of:

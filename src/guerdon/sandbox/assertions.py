@@ -12,6 +12,8 @@ import operator
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from guerdon.sandbox.inside import values
@@ -116,9 +118,15 @@ _Names = ChainMap[str, _Thing]
 
 
 def _number(value: Any) -> Any:
-    if not isinstance(value, int | float):
+    if not isinstance(value, int | float | complex | Decimal | Fraction):
         raise TypeError("no number")
     return value
+
+
+def _round(value: Any, digits: Any = None) -> Any:
+    if digits is not None and not -400 <= digits <= 400:
+        raise ValueError("too many digits")
+    return round(_number(value), digits)
 
 
 def _hashed(kind: type) -> Callable[..., Any]:
@@ -139,17 +147,18 @@ def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) ->
     return math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)
 
 
-_BUILTINS: Mapping[str, _Thing] = {
-    **{name: _Safe(function, True) for name, function in {
-        "abs": lambda value: abs(value if isinstance(value, complex) else _number(value)),
-        "all": all, "any": any, "bool": bool, "len": len, "list": list, "max": max, "min": min, "tuple": tuple,
-        "round": lambda value, digits=None: round(_number(value), digits),
-        "sorted": sorted, "set": _hashed(set), "frozenset": _hashed(frozenset),
-    }.items()},
-    **{name: _Safe(function, False) for name, function in {
-        "complex": complex, "dict": dict, "float": float, "int": int, "range": _range, "str": str, "sum": sum,
-    }.items()},
+_TO_ANSWERS: Mapping[str, Callable[..., Any]] = {
+    "abs": lambda value: abs(_number(value)), "all": all, "any": any, "bool": bool, "len": len, "list": list,
+    "max": max, "min": min, "round": _round, "sorted": sorted, "tuple": tuple, "set": _hashed(set),
+    "frozenset": _hashed(frozenset),
 }  # fmt: skip
+_TO_KNOWN: Mapping[str, Callable[..., Any]] = {
+    "complex": complex, "dict": dict, "float": float, "int": int, "range": _range, "str": str, "sum": sum,
+}  # fmt: skip
+_BUILTINS: Mapping[str, _Thing] = {
+    **{name: _Safe(function, True) for name, function in _TO_ANSWERS.items()},
+    **{name: _Safe(function, False) for name, function in _TO_KNOWN.items()},
+}
 _MATH: Mapping[str, _Thing] = {
     "isclose": _Safe(_isclose, True),
     "fabs": _Safe(math.fabs, True),
@@ -158,6 +167,9 @@ _MATH: Mapping[str, _Thing] = {
     "sqrt": _Safe(math.sqrt, False),
     **{name: _Known(getattr(math, name)) for name in ("pi", "e", "inf", "nan", "tau")},
 }
+_DISPLAYS: Mapping[type[ast.expr], Callable[[Any], Any]] = {
+    ast.List: list, ast.Tuple: tuple, ast.Set: _hashed(set),
+}  # fmt: skip
 _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
@@ -298,7 +310,7 @@ class _Reader:
                     return thing
                 raise NotPlainError("a function as a value")
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
-                kind = {ast.List: list, ast.Tuple: tuple, ast.Set: _hashed(set)}[type(node)]
+                kind = _DISPLAYS[type(node)]
                 return self.combined(lambda *items: kind(items), parts, names)
             case ast.Dict(keys=keys, values=parts) if None not in keys:
                 count = len(keys)

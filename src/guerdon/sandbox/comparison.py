@@ -123,6 +123,7 @@ class Comparison:
             },
             arguments=tuple(_FILES[name] for name in self.arguments),
             limits=self.limits or limits,
+            reveals=True,
         )
         report = executor.execute(job)
         if report.status == "error" and report.exit_code in (1, 2):

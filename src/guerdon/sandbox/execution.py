@@ -70,6 +70,8 @@ class Job:
     collect: tuple[str, ...] = ()
     """Files of the working directory to bring back, such as what a compiler made; ``*`` stands for anything."""
     limits: Limits = field(default_factory=Limits)
+    reveals: bool = False
+    """Whether it holds what is expected of a program, as a checker's job does: it must not leave this machine."""
     steps: int = 1
     """How many tests share the process. Each answer that it writes restarts the clocks of ``limits``."""
 

@@ -188,8 +188,8 @@ _RECIPES = (
         out_of_memory=_C_MEMORY,
     ),
     Recipe(
-        name="c++",
-        aliases=("cpp", "cc", "cxx", "g++"),
+        name="cpp",
+        aliases=("c++", "cc", "cxx", "g++"),
         tools=("g++",),
         install="g++",
         file="main.cpp",
@@ -282,8 +282,8 @@ def named(language: str) -> Recipe | None:
 
     Raises InputError for a language that is not known.
 
-    >>> named("cpp").name
-    'c++'
+    >>> named("c++").name
+    'cpp'
     """
     word = language.strip().lower() if isinstance(language, str) else ""
     if word in _PYTHON:
@@ -348,7 +348,7 @@ def available() -> dict[str, str]:
     """The languages beside Python and what there is for each: a line with the version, or nothing.
 
     >>> sorted(available())
-    ['bash', 'c', 'c++', 'go', 'java', 'javascript', 'rust']
+    ['bash', 'c', 'cpp', 'go', 'java', 'javascript', 'rust']
     """
     versions = {}
     for recipe in _RECIPES:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from guerdon.errors import InputError
 from guerdon.sandbox.artefacts import Artefact, Artefacts, key_of
+from guerdon.sandbox.cases import StdinTest, Test, TestResult
 from guerdon.sandbox.execution import NO_VERDICT, Executor, Job, Report
 from guerdon.sandbox.languages import Recipe, found, how_to_install
 from guerdon.sandbox.limits import Limits
@@ -88,6 +90,31 @@ class Polyglot:
             compiled=False,
         )
         return Artefact(failed, lasting=report.status in ("ok", "error"))
+
+    def refusal(self, tests: Sequence[Test]) -> TestResult | None:
+        """The result of every test of a program that does not compile, or for which there are no tools.
+
+        Raises InputError for a test that is not of what is printed: functions are called in Python only.
+        """
+        for number, test in enumerate(tests, 1):
+            if not isinstance(test, StdinTest):
+                kind = type(test).__name__
+                raise InputError(
+                    f"test {number} is a {kind}: programs in {self.recipe.name} take StdinTest only"
+                )
+        made = self.compiled()
+        if made.status == "ok":
+            return None
+        return TestResult(
+            passed=False,
+            status=made.status,
+            detail=made.detail,
+            revealing=made.stderr[-2000:].decode("utf-8", "replace"),
+            cpu_s=made.cpu_s,
+            wall_s=made.wall_s,
+            memory_mb=made.memory_mb,
+            tier=made.tier,
+        )
 
     def execute(self, job: Job) -> Report:
         """Runs the job and waits for it. Never raises for what the program did."""

@@ -157,5 +157,7 @@ def bubblewrap_line(spec: Spec, folder: str, program: str) -> list[str]:
     for name in ("null", "zero", "full", "random", "urandom"):
         line += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     line += ["--perms", "0777", "--size", str(spec.scratch_mb << 20), "--tmpfs", BOX]
-    line += ["--symlink", BOX[1:], "/tmp", "--remount-ro", "/", "--chdir", "/", "--"]
-    return line
+    if not any(part.startswith("/tmp/") for part in line):
+        # Where something that is shown lies in it, it is a folder already.
+        line += ["--symlink", BOX[1:], "/tmp"]
+    return [*line, "--remount-ro", "/", "--chdir", "/", "--"]

@@ -39,7 +39,9 @@ seen = {
     "umask": os.umask(0o22),
     "timers": [signal.getitimer(t) for t in range(3)][:1],
     "nice": os.getpriority(os.PRIO_PROCESS, 0),
-    "limits": [resource.getrlimit(n) for n in (resource.RLIMIT_CORE, resource.RLIMIT_NOFILE, resource.RLIMIT_STACK)],
+    "limits": [
+        resource.getrlimit(n) for n in (resource.RLIMIT_CORE, resource.RLIMIT_NOFILE, resource.RLIMIT_STACK)
+    ],
     "threads": threading.active_count(),
     "descriptors": descriptors,
     "digits": sys.get_int_max_str_digits(),

@@ -39,7 +39,7 @@ ALLOWED: list[tuple[str, tuple[int, ...]]] = [
     ("seccomp", (1, 1, 1)),
     ("sendto", (3, 1, 1, 0, 0, 0)),
     ("setpriority", (0, 0, 5)),
-    ("setsockopt", (3, 1, 7)),
+    ("setsockopt", (3, 1, 20)),
     ("socketpair", (1, 1 | 0o4000 | 0o2000000)),
     ("socketpair", (1, 5)),
 ]
@@ -90,6 +90,7 @@ REFUSED: list[tuple[str, tuple[int, ...]]] = [
     ("setpriority", (0, 1, 5)),
     ("setpriority", (1, 0, 5)),
     ("setpriority", (2, 0, 5)),
+    ("setsockopt", (3, 1, 7)),  # SO_SNDBUF: kernel memory
     ("setsockopt", (3, 1, 26)),  # SO_ATTACH_FILTER
     ("setsockopt", (3, 0, 1)),
     ("socketpair", (1, 2)),  # datagrams have addresses

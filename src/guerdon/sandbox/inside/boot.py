@@ -6,6 +6,8 @@ process without which there is nothing to serve.
 
 from __future__ import annotations
 
+import _sitebuiltins
+import builtins
 import gc
 import importlib
 import json
@@ -107,6 +109,9 @@ def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> Fork
     os.chdir(box)
     for name in (*COMMON, *config["preload"]):
         importlib.import_module(name)
+    # What the module site gives to interactive use, honest programs end by, too.
+    for name in ("exit", "quit"):
+        setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
     sys.dont_write_bytecode = True
     limit_all()
     os.umask(0o022)

@@ -126,7 +126,7 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
     given = request.descriptors
     if role == "tester":
         null = os.open(os.devnull, os.O_RDWR)
-        streams = (null, null, null)
+        streams = (null, os.dup(null), os.dup(null))
     else:
         streams = (given.get("i", 0), given["o"], given["e"])
         for name in "ioe":

@@ -74,7 +74,7 @@ def _disarm_unittest(code: str) -> None:
     if "unittest" in code:
         import unittest
 
-        unittest.main = lambda *_, **__: None  # type: ignore[assignment,misc]
+        unittest.main = lambda *_, **__: None  # type: ignore[assignment]
 
 
 def _run_cases(space: dict[str, Any]) -> None:

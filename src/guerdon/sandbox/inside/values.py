@@ -178,7 +178,7 @@ class _Encoder:
 
 def _small(items: list[Any], kinds: set[type]) -> bool:
     if kinds == {int}:
-        return min(items) > -_LARGE and max(items) < _LARGE
+        return bool(min(items) > -_LARGE and max(items) < _LARGE)
     return all(-_LARGE < item < _LARGE for item in items if type(item) is int)
 
 
@@ -317,18 +317,18 @@ def _fraction(content: Any) -> Fraction:
     return Fraction(numerator, denominator)
 
 
-def _zone(offset: Any) -> datetime.timezone | None:
-    return None if offset is None else datetime.timezone(datetime.timedelta(seconds=offset))
+def _zone(offset: Any) -> dict[str, Any]:
+    return {} if offset is None else {"tzinfo": datetime.timezone(datetime.timedelta(seconds=offset))}
 
 
 def _datetime(content: Any) -> datetime.datetime:
     *parts, fold, offset = _numbers(content, 9)
-    return datetime.datetime(*parts, fold=fold, tzinfo=_zone(offset))
+    return datetime.datetime(*parts, fold=fold, **_zone(offset))
 
 
 def _time(content: Any) -> datetime.time:
     *parts, fold, offset = _numbers(content, 6)
-    return datetime.time(*parts, fold=fold, tzinfo=_zone(offset))
+    return datetime.time(*parts, fold=fold, **_zone(offset))
 
 
 def _array_parts(content: Any) -> tuple[str, list[int], list[Any]]:

@@ -9,7 +9,9 @@ secret, folder, open_folder = TARGETS["secret_file"], TARGETS["folder"], TARGETS
 
 
 def attribute():
-    result = syscall("setxattr", ctypes.c_char_p(secret.encode()), ctypes.c_char_p(b"user.breach"), b"x", 1, 0)
+    result = syscall(
+        "setxattr", ctypes.c_char_p(secret.encode()), ctypes.c_char_p(b"user.breach"), b"x", 1, 0
+    )
     if result:
         raise OSError(-result, os.strerror(-result))
 
@@ -24,7 +26,9 @@ ways = {
     "append": lambda: open(secret, "a").write("changed"),
     "truncate": lambda: os.truncate(secret, 0),
     "chmod": lambda: os.chmod(secret, 0o777),
-    "fchmodat": lambda: os.chmod(os.path.basename(folder), 0o777, dir_fd=os.open(os.path.dirname(folder), os.O_PATH)),
+    "fchmodat": lambda: os.chmod(
+        os.path.basename(folder), 0o777, dir_fd=os.open(os.path.dirname(folder), os.O_PATH)
+    ),
     "chown": lambda: os.chown(secret, os.getuid(), os.getgid()),
     "utime": lambda: os.utime(secret, (1, 1)),
     "attribute": attribute,

@@ -23,7 +23,10 @@ for thing in gc.get_objects():
     if isinstance(thing, dict | list | tuple | set):
         for part in list(thing.copy().values()) if isinstance(thing, dict) else list(thing):
             if isinstance(part, str | bytes | bytearray) and part is not needle:
-                look(part.encode("utf-8", "replace") if isinstance(part, str) else bytes(part), type(thing).__name__)
+                look(
+                    part.encode("utf-8", "replace") if isinstance(part, str) else bytes(part),
+                    type(thing).__name__,
+                )
 frame = sys._getframe()
 while frame:
     for value in frame.f_locals.values():
@@ -35,7 +38,9 @@ LIBC.write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
 LIBC.sbrk.restype = ctypes.c_void_p
 LIBC.sbrk.argtypes = [ctypes.c_long]
 regions = [(LIBC.sbrk(0) - (8 << 20), 8 << 20)]
-regions += [((id(thing) & ~0xFFFFF), 1 << 20) for thing in gc.get_objects()[:: max(1, len(gc.get_objects()) // 40)]]
+regions += [
+    ((id(thing) & ~0xFFFFF), 1 << 20) for thing in gc.get_objects()[:: max(1, len(gc.get_objects()) // 40)]
+]
 for start, size in sorted(set(regions)):
     for page in range(start, start + size, 65536):
         os.lseek(sink, 0, os.SEEK_SET)

@@ -10,7 +10,7 @@ import resource
 import signal
 import sys
 
-from attack import TARGETS, VARIANT, LIBC, os, say
+from attack import LIBC, TARGETS, VARIANT, os, say
 
 try:
     if VARIANT == "modules":
@@ -33,7 +33,16 @@ try:
         open("left", "w").write("left")
         os.mkdir("left-folder")
     elif VARIANT == "temporary":
-        for place in ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/", "..", os.path.expanduser("~")):
+        for place in (
+            "/tmp",
+            "/var/tmp",
+            "/dev/shm",
+            "/dev/mqueue",
+            "/run",
+            "/",
+            "..",
+            os.path.expanduser("~"),
+        ):
             try:
                 open(os.path.join(place, TARGETS["mark"]), "w").write("left")
                 say(f"left in {place}")
@@ -41,7 +50,9 @@ try:
                 say(f"refused {refusal}")
     elif VARIANT == "limits":
         for name in ("NOFILE", "CPU", "FSIZE", "STACK"):
-            resource.setrlimit(getattr(resource, "RLIMIT_" + name), (1 << 20, 1 << 20) if name == "STACK" else (3, 3))
+            resource.setrlimit(
+                getattr(resource, "RLIMIT_" + name), (1 << 20, 1 << 20) if name == "STACK" else (3, 3)
+            )
     elif VARIANT == "timer":
         signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
         signal.alarm(1)

@@ -8,7 +8,17 @@ import stat
 
 from attack import TARGETS, VARIANT, attempt, os, say
 
-places = [TARGETS["folder"], TARGETS["open_folder"], TARGETS["cwd"], "/tmp", "/var/tmp", "/dev/shm", "/", "/run", "/usr"]
+places = [
+    TARGETS["folder"],
+    TARGETS["open_folder"],
+    TARGETS["cwd"],
+    "/tmp",
+    "/var/tmp",
+    "/dev/shm",
+    "/",
+    "/run",
+    "/usr",
+]
 if VARIANT == "library":
     places = [os.path.dirname(os.__file__), os.path.dirname(os.__file__) + "/__pycache__"]
 elif VARIANT == "interpreter":

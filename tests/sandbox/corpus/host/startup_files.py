@@ -5,7 +5,17 @@ No later run must import them.
 
 from attack import os
 
-names = ["json", "sitecustomize", "usercustomize", "unittest", "encodings", "inside", "solution", "re", "math"]
+names = [
+    "json",
+    "sitecustomize",
+    "usercustomize",
+    "unittest",
+    "encodings",
+    "inside",
+    "solution",
+    "re",
+    "math",
+]
 for place in (".", "..", "/tmp", os.path.dirname(os.getcwd())):
     for name in names:
         try:
