@@ -45,6 +45,7 @@ COMMON = (
     *("io", "itertools", "json", "linecache", "math", "numbers", "operator", "pprint", "random", "re"),
     *("statistics", "string", "struct", "textwrap", "time", "traceback", "types", "typing"),
 )
+_HARMLESS = ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 def main() -> None:
@@ -99,7 +100,7 @@ def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> Fork
         kernel.join_session_keyring()
         kernel.no_new_privileges()
         landlock.restrict(
-            readable=[path for path in config["shown"] if os.path.exists(path)],
+            readable=[path for path in (*config["shown"], *_HARMLESS) if os.path.exists(path)],
             executable=[path for path in config["executable"] if os.path.exists(path)],
             writable=[box, "/dev/null"],
         )
