@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from guerdon.errors import InputError
-from guerdon.sandbox import tiers
+from guerdon.sandbox import languages, polyglot, tiers
+from guerdon.sandbox.artefacts import Artefacts
 from guerdon.sandbox.cases import Test, TestResult
 from guerdon.sandbox.comparison import Comparison
 from guerdon.sandbox.execution import Execution, Executor, Job, Report, Tier
@@ -69,6 +70,7 @@ class Sandbox:
         self.limits = limits or Limits()
         self.provider = None if provider is None else _provider_of(provider)
         self._pool = Pool(self.workers)
+        self._artefacts = Artefacts()
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
         self._chosen: tuple[Tier, str] | None = None
@@ -93,10 +95,13 @@ class Sandbox:
             return Report(status="unavailable", detail=reason, tier=tier)
         spec = Spec(
             tier,
-            preload=self.preload if job.kind != "command" else (),
+            preload=self.preload,
             scratch_mb=max(job.limits.scratch_mb, self.limits.scratch_mb),
-            commands=job.kind == "command",
         )
+        if job.kind == "command":
+            # One kind for all languages, their compilers among them.
+            room = max(polyglot.COMPILE.scratch_mb, job.limits.scratch_mb)
+            spec = Spec(tier, scratch_mb=room, commands=True, shown=languages.shown())
         return self._pool.do(spec, job)
 
     def run(
@@ -114,6 +119,10 @@ class Sandbox:
         ``files`` (relative path to content) lie in its working directory, which is empty otherwise. ``limits``
         takes the place of the sandbox's own. What went wrong is in the execution's ``status``: nothing is
         raised for what a program did.
+
+        ``language`` is python, javascript, c, cpp, rust, go, java or bash, or a common other name of one. What
+        is compiled is kept for the next run of the same source; one that does not compile has the status
+        ``error`` and ``compiled=False``. Without the language's tools the status is ``unavailable``.
 
         Raises InputError for a path that leads out of the working directory, and for an unknown language.
         """
@@ -134,7 +143,15 @@ class Sandbox:
             arguments=tuple(arguments),
             limits=limits or self.limits,
         )
-        return _execution(self.execute(job))
+        spoken = self._speaking(language, job.program, job.files)
+        return _execution((spoken or self).execute(job))
+
+    def _speaking(self, language: str, source: bytes, files: Mapping[str, bytes]) -> polyglot.Polyglot | None:
+        """What runs programs of another language; None for Python."""
+        recipe = languages.named(language)
+        if recipe is None:
+            return None
+        return polyglot.Polyglot(self, recipe, self._artefacts, source, files)
 
     def run_tests(
         self,
@@ -151,7 +168,9 @@ class Sandbox:
 
         ``compare`` says when output is as expected (see Comparison). With ``stop_on_failure`` the list ends
         with the first test that failed. A result whose status is ``worker_lost`` or ``unavailable`` says
-        nothing of the program.
+        nothing of the program. In languages other than Python only what is printed can be tested.
+
+        Raises InputError for a test that is malformed or of a kind that ``language`` has not.
 
         >>> from guerdon.sandbox import CallTest
         >>> with Sandbox() as sandbox:
@@ -159,18 +178,24 @@ class Sandbox:
         >>> results[0].passed
         True
         """
+        laid_out = checked_files(files or {})
         executor: Executor = self
         if self.provider is not None:
             from guerdon.sandbox.providers import RemoteExecutor
 
             executor = RemoteExecutor(self.provider, language=language, near=self)
+        elif (spoken := self._speaking(language, _bytes(program), laid_out)) is not None:
+            if failed := spoken.refusal(tests):
+                # It comes to the same for all of them.
+                return [failed] * (min(1, len(tests)) if stop_on_failure else len(tests))
+            executor = spoken
         return run_tests(
             executor,
             program,
             tests,
             compare=compare,
             stop_on_failure=stop_on_failure,
-            files=checked_files(files or {}),
+            files=laid_out,
             limits=limits or self.limits,
         )
 
@@ -291,4 +316,5 @@ def _execution(report: Report) -> Execution:
         memory_mb=report.memory_mb,
         tier=report.tier,
         detail=report.detail,
+        compiled=report.compiled,
     )

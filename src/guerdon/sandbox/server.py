@@ -20,6 +20,7 @@ from guerdon.sandbox.execution import Job, Report, Status, Tier
 from guerdon.sandbox.inside.numbers import machine
 from guerdon.sandbox.inside.request import Request
 from guerdon.sandbox.surroundings import AT_START, BOX, Spec, bubblewrap_line, configuration
+from guerdon.sandbox.watch import LOOK_S, Watch, children_of
 
 START_S = 30.0
 """Seconds that a fork server may take to start, its preloaded modules included."""
@@ -167,12 +168,40 @@ class ForkServer:
                 self._control.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
             except OSError as error:
                 raise ServerLostError(f"the fork server is gone: {error.strerror}") from None
-            said = self._hear(time.monotonic() + limits.wall_s * job.steps + GRACE_S)
+            deadline = time.monotonic() + limits.wall_s * job.steps + GRACE_S
+            if job.kind == "command" or limits.processes > 1:
+                self._watch(job, deadline)
+            said = self._hear(deadline)
             if said is None:
                 raise ServerLostError("the fork server ended, or hung, while it ran the program")
             return self._report(job, exchange, said)
         finally:
             exchange.close()
+
+    def _watch(self, job: Job, deadline: float) -> None:
+        """Returns when there is an answer, or none to be expected; ends a run that uses too much together."""
+        poller = select.poll()
+        poller.register(self._control, select.POLLIN)
+        limits = job.limits
+        watch = Watch(
+            self._forker(),
+            memory=(limits.memory_mb << 20) * (2 if job.kind == "pair" else 1),
+            cpu_s=limits.cpu_s * job.steps,
+            processes=limits.processes,
+        )
+        while not poller.poll(LOOK_S * 1000) and time.monotonic() < deadline:
+            reason = watch.look()
+            if reason:
+                # Should it have ended by itself by now, this does nothing.
+                with suppress(OSError):
+                    self._control.send(reason.encode())
+                return
+
+    def _forker(self) -> int:
+        """The process that forks: under bubblewrap the child of the one that was started."""
+        if self.pid or self._process is None:
+            return self.pid
+        return next(iter(children_of(self._process.pid)), self._process.pid)
 
     def _report(self, job: Job, exchange: Exchange, said: dict[str, Any]) -> Report:
         size = job.limits.output_kb * 1024
@@ -249,6 +278,8 @@ def _status_of(
         return "timeout", "it overran its time limit"
     if reason == "memory_limit":
         return "memory_limit", "it outgrew its memory limit"
+    if reason == "process_limit":
+        return "killed", "it started more processes than it may"
     if reason == "scratch_limit":
         return "killed", "it wrote more files than it may"
     if reason:

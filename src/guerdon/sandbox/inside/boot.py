@@ -46,6 +46,7 @@ COMMON = (
     *("io", "itertools", "json", "linecache", "math", "numbers", "operator", "pprint", "random", "re"),
     *("statistics", "string", "struct", "textwrap", "time", "traceback", "types", "typing"),
 )
+_HARMLESS = ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 def main() -> None:
@@ -116,7 +117,7 @@ def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> Fork
         kernel.drop_capabilities(kept)
         if tier == "landlock" or landlock.abi():
             landlock.restrict(
-                readable=[path for path in config["shown"] if os.path.exists(path)],
+                readable=[path for path in (*config["shown"], *_HARMLESS) if os.path.exists(path)],
                 executable=[path for path in config["executable"] if os.path.exists(path)],
                 writable=[box, "/dev/null"],
             )

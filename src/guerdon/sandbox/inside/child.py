@@ -145,7 +145,7 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
             if name in given:
                 del given[name]
         if "f" in given:
-            _lay_files(_read(given.pop("f")), surroundings.box)
+            _lay_files(_read(given.pop("f")), surroundings.box, 0o755 if role == "command" else 0o644)
     for number, descriptor in enumerate(streams):
         if descriptor != number:
             os.dup2(descriptor, number)
@@ -161,7 +161,9 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
     resource.setrlimit(which, (memory, memory))
     # Threads count as well, and so do the fork server itself and the other of a pair.
     tasks = request.processes + 64 + surroundings.others
-    resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
+    # Without a user namespace all that its user runs would count; whoever watches commands counts theirs.
+    if role != "command" or not surroundings.own_session:
+        resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
 
 
 def _read(descriptor: int) -> bytes:
@@ -174,14 +176,16 @@ def _read(descriptor: int) -> bytes:
     return text
 
 
-def _lay_files(packed: bytes, box: str) -> None:
+def _lay_files(packed: bytes, box: str, mode: int) -> None:
     """Lays out files that came as a line of JSON with their names and sizes, and their contents after it."""
     index, _, body = packed.partition(b"\n")
     at = 0
     for name, size in json.loads(index):
         path = os.path.join(box, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
+        # The mode is given at once: where chmod would reach the host's files, it does nothing.
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+        with open(descriptor, "wb") as file:
             file.write(body[at : at + size])
         at += size
 
@@ -202,7 +206,9 @@ def _start(
         # What the interpreter ignores, a program of another kind would not expect to be ignored.
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
-        os.execve(line["arguments"][0], line["arguments"], line["environment"])
+        largest = resource.getrlimit(resource.RLIMIT_STACK)[1]
+        resource.setrlimit(resource.RLIMIT_STACK, (min(line["stack"], largest), largest))
+        os.execve(line["arguments"][0], line["arguments"], {**os.environ, **line["environment"]})
     gc.enable()
     if role == "program":
         arguments = json.loads(texts["g"])["arguments"] if "g" in texts else []
