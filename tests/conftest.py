@@ -22,11 +22,18 @@ def references_directory() -> Path:
     return Path(os.environ.get("GUERDON_REFERENCES") or data_directory().parent / "references")
 
 
+def _no_namespaces() -> str:
+    from guerdon.sandbox.machine import machine
+
+    return machine().namespaces
+
+
 # With GUERDON_CI set every skip is a failure, unless its reason starts with one of these words and what
 # they claim is so.
 ACCEPTED_SKIPS: Mapping[str, Callable[[], bool]] = {
     "no shared data": lambda: not data_directory().is_dir(),
     "no reference documents": lambda: not references_directory().is_dir(),
+    "no user namespaces": lambda: bool(_no_namespaces()),
 }
 
 

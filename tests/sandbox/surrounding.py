@@ -1,9 +1,9 @@
 """Runs a command in a surrounding that the sandbox has to cope with.
 
-    python surrounding.py PACKAGES SURROUNDING… -- COMMAND…
+    python surrounding.py SURROUNDING… -- COMMAND…
 
-``PACKAGES`` is where the package ``guerdon`` lies, ``SURROUNDING`` one or more of the words of ``MAKERS``, made in that
-order. The standard library and guerdon.sandbox only, so that any interpreter will do.
+``SURROUNDING`` is one or more of the words of ``MAKERS``, made in that order. The standard library and
+guerdon.sandbox only, so that any interpreter will do.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+
+from guerdon.sandbox.inside import bpf, kernel, seccomp
+from guerdon.sandbox.inside.numbers import NUMBERS, machine
 
 ORDINARY = 1000
 """The user that root becomes."""
@@ -45,7 +48,11 @@ def sysctl() -> None:
         if uid == 0:
             maps = {"uid_map": "0 0 70000", "gid_map": "0 0 70000"}
         else:
-            maps = {"setgroups": "deny", "uid_map": f"{uid} {uid} 1", "gid_map": f"{os.getgid()} {os.getgid()} 1"}
+            maps = {
+                "setgroups": "deny",
+                "uid_map": f"{uid} {uid} 1",
+                "gid_map": f"{os.getgid()} {os.getgid()} 1",
+            }
         for name, text in maps.items():
             with open(f"/proc/{me}/{name}", "w") as file:
                 file.write(text)
@@ -63,14 +70,22 @@ def container() -> None:
         _drop_all_but(_DOCKER_KEEPS)
     numbers = NUMBERS[machine()]
     blocks = {numbers[name]: bpf.refused(1) for name in _DOCKER_FORBIDS.split()}
-    blocks[numbers["clone"]] = bpf.load(bpf.low(0), bpf.if_any_bit(_NEW_NAMESPACE, bpf.refused(1), bpf.ALLOWED))
+    blocks[numbers["clone"]] = bpf.load(
+        bpf.low(0), bpf.if_any_bit(_NEW_NAMESPACE, bpf.refused(1), bpf.ALLOWED)
+    )
     blocks[numbers["clone3"]] = bpf.refused(38)
     _filter(blocks)
 
 
 def no_landlock() -> None:
     """A kernel without Landlock."""
-    _filter({number: bpf.refused(38) for name, number in NUMBERS[machine()].items() if name.startswith("landlock")})
+    _filter(
+        {
+            number: bpf.refused(38)
+            for name, number in NUMBERS[machine()].items()
+            if name.startswith("landlock")
+        }
+    )
 
 
 def no_capabilities() -> None:
@@ -116,13 +131,7 @@ def _filter(blocks: dict[int, bpf.Block]) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, sys.argv[1])
-
-from guerdon.sandbox.inside import bpf, kernel, seccomp
-from guerdon.sandbox.inside.numbers import NUMBERS, machine
-
-if __name__ == "__main__":
     at = sys.argv.index("--")
-    for word in sys.argv[2:at]:
+    for word in sys.argv[1:at]:
         MAKERS[word]()
     os.execv(sys.argv[at + 1], sys.argv[at + 1 :])

@@ -142,13 +142,16 @@ def _print_diagnosis(found: Diagnosis, console: Console) -> None:
     facts = {
         "machine": _machine_line(found.machine),
         "walls": _walls_line(found.machine),
+        "languages": ", ".join(["python", *(name for name, there in found.languages.items() if there)]),
+        "missing": ", ".join(name for name, there in found.languages.items() if not there),
         "modules": ", ".join(f"{name} {version}".strip() for name, version in found.modules.items())
         or "none beside the standard library",
         "providers": ", ".join(f"{name} (by {key})" for name, key in found.providers.items() if key)
         or "none is set up",
     }
     for label, fact in facts.items():
-        _print_beside(label, fact, console)
+        if fact:
+            _print_beside(label, fact, console)
     _print_tiers(found, console)
     for advice in found.advice:
         console.print()

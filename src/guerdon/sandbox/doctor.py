@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.sandbox import tiers
+from guerdon.sandbox import languages, tiers
 from guerdon.sandbox.execution import Tier
 from guerdon.sandbox.machine import Machine, machine
 from guerdon.sandbox.tiers import TierReport
@@ -23,7 +23,6 @@ _PROVIDERS = {
     "piston": "PISTON_ENDPOINT",
     "e2b": "E2B_API_KEY",
 }
-_TESTED = "x86_64"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,8 @@ class Diagnosis:
     machine: Machine
     tiers: tuple[TierReport, ...]
     advice: tuple[Advice, ...]
+    languages: Mapping[str, str]
+    """Languages beside Python, and for each what is installed for it; nothing where nothing is."""
     modules: Mapping[str, str]
     """Modules that may be preloaded, with their versions."""
     providers: Mapping[str, str]
@@ -84,7 +85,8 @@ def doctor(isolation: str = "auto", *, limits: bool = True) -> Diagnosis:
         why="; ".join(f"{report.tier}: {report.failing}" for report in better),
         machine=about,
         tiers=tuple(reports),
-        advice=tuple(_advice(about, reports, tier)),
+        advice=tuple(advice_of(about, reports, tier)),
+        languages=languages.available(),
         modules=_modules(),
         providers={name: key if os.environ.get(key) else "" for name, key in _PROVIDERS.items()},
     )
@@ -102,11 +104,15 @@ def _modules() -> dict[str, str]:
     return found
 
 
-def _advice(about: Machine, reports: list[TierReport], tier: Tier | None) -> list[Advice]:
+def advice_of(about: Machine, reports: list[TierReport], tier: Tier | None) -> list[Advice]:
+    """What would make the sandbox stronger on that machine, given how its tiers did."""
     by_tier = {report.tier: report for report in reports}
     if not about.linux:
         text = "Programs are confined on Linux only. Use a Linux machine, a container or a virtual machine "
         return [Advice(f"{text}such as WSL 2, or a remote provider: Sandbox(provider=…).")]
+    if about.architecture not in ("x86_64", "aarch64"):
+        text = "Programs are confined on x86_64 and aarch64 only. Use such a machine, or a remote provider: "
+        return [Advice(f"{text}Sandbox(provider=…).")]
     found = []
     if "native" in by_tier and not by_tier["native"].sound:
         found += _for_namespaces(about)
@@ -121,10 +127,10 @@ def _advice(about: Machine, reports: list[TierReport], tier: Tier | None) -> lis
         )
     elif about.landlock < 3 and tier in ("landlock", None):
         found.append(Advice("Before Linux 6.2 Landlock lets programs cut off the files of their user."))
-    if tier is not None and any(leak.what == "starting more processes" for leak in by_tier[tier].leaks):
-        text = "The kernel does not count root's processes. Start as an ordinary user for a limit of them; "
-        found.append(Advice(f"{text}without it they end with the run, and Python programs may start none."))
-    if about.architecture != _TESTED and about.architecture in ("aarch64", "arm64"):
+    if tier is not None and any(leak.what == "starting more threads" for leak in by_tier[tier].leaks):
+        text = "The kernel does not count root's threads, so that memory alone bounds them. Start as an ordinary "
+        found.append(Advice(f"{text}user for a limit of them."))
+    if about.architecture == "aarch64":
         found.append(
             Advice(
                 "The sandbox has not been run on aarch64 by its authors: its table of system calls is read, "
