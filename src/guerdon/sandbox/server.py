@@ -170,7 +170,7 @@ class ForkServer:
                 raise ServerLostError(f"the fork server is gone: {error.strerror}") from None
             deadline = time.monotonic() + limits.wall_s * job.steps + GRACE_S
             if job.kind == "command" or limits.processes > 1:
-                self._watch(job, deadline)
+                self._look_after(job, deadline)
             said = self._hear(deadline)
             if said is None:
                 raise ServerLostError("the fork server ended, or hung, while it ran the program")
@@ -178,7 +178,7 @@ class ForkServer:
         finally:
             exchange.close()
 
-    def _watch(self, job: Job, deadline: float) -> None:
+    def _look_after(self, job: Job, deadline: float) -> None:
         """Returns when there is an answer, or none to be expected; ends a run that uses too much together."""
         poller = select.poll()
         poller.register(self._control, select.POLLIN)
