@@ -40,11 +40,13 @@ def tried_escapes(server: ForkServer) -> list[Finding]:
     variables = json.dumps([name for name in os.environ if name not in allowed])[:60_000]
     with tempfile.TemporaryDirectory(prefix="guerdon-canary-") as folder:
         file = os.path.join(os.path.realpath(folder), "canary")
-        with open(file, "w", encoding="utf-8") as opened:
-            opened.write("#!/bin/sh\nexit 7\n")
-        os.chmod(file, 0o755)
+        files = (file, f"{file}1", f"{file}2")
+        for each in files:
+            with open(each, "w", encoding="utf-8") as opened:
+                opened.write("#!/bin/sh\nexit 7\n")
+            os.chmod(each, 0o755)
         os.chmod(folder, 0o755)
-        before = _state_of(file)
+        before = [_state_of(each) for each in files]
         job = Job(
             kind="program",
             program=program,
@@ -57,7 +59,7 @@ def tried_escapes(server: ForkServer) -> list[Finding]:
             raise TrialError(f"its self-test failed: {report.detail or report.status} {said}".strip())
         found = [Finding(what, held, detail) for what, held, detail in json.loads(report.stdout)]
         # What the program says of itself is one thing, what is seen from here another.
-        same = os.path.lexists(file) and _state_of(file) == before
+        same = all(os.path.lexists(each) for each in files) and [_state_of(each) for each in files] == before
         return found if same else [*found, Finding("leaving host files as they are", False, "one changed")]
 
 
