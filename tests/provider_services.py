@@ -353,7 +353,7 @@ class E2BService(Service):
         for part in parts.iter_parts():
             path = self._path(str(part.get_filename()), folder)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(part.get_payload(decode=True))
+            path.write_bytes(bytes(part.get_payload(decode=True)))
             laid.append({"path": str(path), "name": path.name, "type": "file"})
         handler.reply(200, laid)
 

@@ -89,5 +89,5 @@ def _of(path: Path) -> Iterator[Attack]:
 
 def _field(name: str, about: str) -> tuple[str, ...]:
     """A field's words: it ends at the next field or with the text."""
-    found = re.search(rf"\b{name}: ([\w=., ]+?)(?=\s+(?:{'|'.join(FIELDS)}): |$)", about)
+    found = re.search(rf"\b{name}: ([\w=., -]+?)(?=\s+(?:{'|'.join(FIELDS)}): |$)", about)
     return tuple(part.strip().rstrip(".") for part in found[1].split(",")) if found else ()

@@ -74,6 +74,7 @@ ORDINARY = {
         "x\n",
     ),
     "exit functions": ("import atexit; atexit.register(print, 'bye')", "", "bye\n"),
+    "exit by its other name": ("print(1); exit(); print(2)", "", "1\n"),
     "exit with nothing": ("import sys; print(1); sys.exit()", "", "1\n"),
     "modules with libraries beneath": (
         "import sqlite3, zlib, lzma, bz2, ctypes, decimal, ssl, hashlib\n"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -175,6 +178,42 @@ def test_plain_http_where_tls_is_expected_is_no_certificate() -> None:
         http = Http(service.address.replace("http:", "https:"), name="Echo", retries=Retries(attempts=1))
         with pytest.raises(ServiceError, match=r"cannot be reached: .*SSL"):
             http.request("GET", "/x")
+
+
+def test_certificates_are_verified(tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl, which makes the certificate")
+    file, key = tmp_path / "own.pem", tmp_path / "own.key"
+    make = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "1",
+        "-subj",
+        "/CN=localhost",
+    ]
+    make += ["-addext", "subjectAltName=IP:127.0.0.1", "-out", str(file), "-keyout", str(key)]
+    subprocess.run(make, check=True, capture_output=True)
+    own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    own.load_cert_chain(file, key)
+    service = Echo()
+    service.socket = own.wrap_socket(service.socket, server_side=True)
+    with served(service):
+        address = service.address.replace("http:", "https:")
+        stranger = Http(address, name="Echo", retries=QUICK)
+        with pytest.raises(
+            ServiceError, match=r"certificate of Echo at https://.* is not valid: self.signed"
+        ):
+            stranger.request("POST", "/x", body=b"secret")
+        friend = Http(address, name="Echo", context=ssl.create_default_context(cafile=str(file)))
+        assert [friend.request("POST", "/x", body=b"abc") for _ in range(3)] == [b'{"echo": 3}'] * 3
+        friend.close()
+    assert [sent.body for sent in service.sent] == [b"abc"] * 3
+    assert len(set(service.ports)) == 1
 
 
 def test_a_forked_process_leaves_its_parents_connections_alone(echo: Echo, http: Http) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from guerdon.sandbox.execution import Job, Report
+from guerdon.sandbox.execution import Executor, Job, Report
 from guerdon.sandbox.inside import values
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.providers import E2B, Piston, Provider, RemoteExecutor, Retries, SandboxFusion
@@ -28,6 +28,13 @@ def made(service: Service) -> Provider:
     if isinstance(service, PistonService):
         return Piston(service.address, retries=QUICK)
     return E2B(service.address, sandbox_address=service.address, api_key="e2b_secret", retries=QUICK)
+
+
+class Here(Executor):
+    """An executor of this machine."""
+
+    def execute(self, job: Job) -> Report:
+        return Report(status="ok", stdout=b"here: " + job.files["answer.txt"])
 
 
 @pytest.fixture(params=[FusionService, PistonService, E2BService], ids=["fusion", "piston", "e2b"])
@@ -113,7 +120,7 @@ def test_what_a_program_does_to_itself(
 
 def test_each_answer_restarts_the_clocks(executor: RemoteExecutor) -> None:
     program = "import time\ndef f(x):\n    time.sleep(0.25)\n    return x"
-    report = asked(executor, program, *[("f", [n]) for n in range(5)], limits=Limits(wall_s=0.6))
+    report = asked(executor, program, *[("f", [n]) for n in range(5)], limits=Limits(wall_s=1.1))
     assert report.status == "ok"
     assert len(answers(report)) == 6
     assert report.wall_s > 1.2
@@ -141,7 +148,11 @@ def test_nothing_that_is_expected_is_in_any_request(service: Service, executor: 
     assert "must not learn what is expected" in refused.detail
     paired = executor.execute(Job(kind="pair", program=b"f = 1", questions=b"assert f == 64206"))
     assert paired.status == "unavailable"
-    assert "use a local sandbox for assert tests" in paired.detail
+    assert "use a local sandbox for such tests" in paired.detail
+    checker = Job(kind="program", program=b"", files={"answer.txt": b"64206"}, reveals=True)
+    assert executor.execute(checker).status == "unavailable"
+    near = RemoteExecutor(executor.provider, near=Here())
+    assert near.execute(checker).stdout == b"here: 64206"
     sent = b"\n".join(sent.body + sent.path.encode() for sent in service.sent)
     plain = sent + b"".join(decoded(sent))
     assert b"64205" in plain  # so it would be seen
@@ -162,6 +173,17 @@ def test_programs_run_as_they_are(executor: RemoteExecutor) -> None:
     report = executor.execute(Job(kind="program", program=b"print(input()[::-1])", stdin=b"abc\n"))
     assert (report.status, report.stdout) == ("ok", b"cba\n")
     assert executor.execute(Job(kind="program", program=b"\xff")).status == "error"
+
+
+def test_programs_of_other_languages() -> None:
+    with served(FusionService()) as service:
+        executor = RemoteExecutor(made(service), language="sh")
+        report = executor.execute(Job(kind="program", program=b"read x; echo $x$x", stdin=b"ab\n"))
+        assert (report.status, report.stdout) == ("ok", b"abab\n")
+        report = asked(executor, "def f(): return 1", ("f", []))
+        assert report.status == "unavailable"
+        assert "only Python programs can be called, not bash" in report.detail
+        executor.close()
 
 
 @pytest.mark.parametrize(

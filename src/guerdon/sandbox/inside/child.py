@@ -38,18 +38,28 @@ _READ_WHOLE = "pqg"
 class Surroundings:
     """What is the same for all runs of one fork server."""
 
-    def __init__(self, *, box: str, own_session: bool, confined: bool, base_memory: int) -> None:
+    def __init__(
+        self, *, box: str, own_session: bool, confined: bool, base_memory: int, tasks: int | None = None
+    ) -> None:
         self.box = box
         self.own_session = own_session
         """Whether a run is a session of its own, since only its process group tells what belongs to it."""
         self.base_memory = base_memory
         """Bytes of address space that a run has before its program starts."""
+        self._tasks = tasks
+        self.others = 0
+        """Tasks of the machine, where those of the user that are beyond the sandbox count against its limit."""
         self.filters = {
             (processes, execute): seccomp.ProgramFilter(machine(), processes=processes, execute=execute)
             for processes in (False, True)
             for execute in (False, True)
             if confined
         }
+
+    def count_others(self) -> None:
+        """Looks how many tasks there are on the machine, if that matters; from ``/proc/loadavg``."""
+        if self._tasks is not None:
+            self.others = int(os.pread(self._tasks, 100, 0).split()[3].partition(b"/")[2])
 
 
 def limit_all() -> None:
@@ -79,6 +89,7 @@ def wait_and_run(channel: socket.socket, surroundings: Surroundings) -> NoReturn
         if surroundings.own_session:
             os.setsid()
             kernel.die_with_parent()
+        surroundings.count_others()
         _close_all_but([channel.fileno()])
         _confine(surroundings, processes=False, execute=False)
         data, descriptors = receive(channel)
@@ -103,6 +114,7 @@ def run(request: Request, surroundings: Surroundings, role: Role, channel: socke
         if surroundings.own_session:
             os.setsid()
             kernel.die_with_parent()
+        surroundings.count_others()
         given = {name: request.descriptors[name] for name in _GIVEN[role] if name in request.descriptors}
         _settle(request, surroundings, role)
         _close_all_but([*given.values(), *([channel.fileno()] if channel else [])])
@@ -133,7 +145,7 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
             if name in given:
                 del given[name]
         if "f" in given:
-            _lay_files(_read(given.pop("f")), surroundings.box)
+            _lay_files(_read(given.pop("f")), surroundings.box, 0o755 if role == "command" else 0o644)
     for number, descriptor in enumerate(streams):
         if descriptor != number:
             os.dup2(descriptor, number)
@@ -148,8 +160,10 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
     memory = request.memory if role == "command" else request.memory + surroundings.base_memory
     resource.setrlimit(which, (memory, memory))
     # Threads count as well, and so do the fork server itself and the other of a pair.
-    tasks = request.processes + 64
-    resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
+    tasks = request.processes + 64 + surroundings.others
+    # Without a user namespace all that its user runs would count; whoever watches commands counts theirs.
+    if role != "command" or not surroundings.own_session:
+        resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
 
 
 def _read(descriptor: int) -> bytes:
@@ -162,14 +176,16 @@ def _read(descriptor: int) -> bytes:
     return text
 
 
-def _lay_files(packed: bytes, box: str) -> None:
+def _lay_files(packed: bytes, box: str, mode: int) -> None:
     """Lays out files that came as a line of JSON with their names and sizes, and their contents after it."""
     index, _, body = packed.partition(b"\n")
     at = 0
     for name, size in json.loads(index):
         path = os.path.join(box, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
+        # The mode is given at once: where chmod would reach the host's files, it does nothing.
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+        with open(descriptor, "wb") as file:
             file.write(body[at : at + size])
         at += size
 
@@ -190,7 +206,9 @@ def _start(
         # What the interpreter ignores, a program of another kind would not expect to be ignored.
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
-        os.execve(line["arguments"][0], line["arguments"], line["environment"])
+        largest = resource.getrlimit(resource.RLIMIT_STACK)[1]
+        resource.setrlimit(resource.RLIMIT_STACK, (min(line["stack"], largest), largest))
+        os.execve(line["arguments"][0], line["arguments"], {**os.environ, **line["environment"]})
     gc.enable()
     if role == "program":
         arguments = json.loads(texts["g"])["arguments"] if "g" in texts else []

@@ -70,6 +70,9 @@ class ForkServer:
             data, descriptors = child.receive(self.control)
             if not data:
                 return
+            if not descriptors:
+                # A reason to end a run that had ended by itself when it came.
+                continue
             request = Request.unpacked(data, descriptors)
             if request.kind in ("program", "calls") and request.processes == 1:
                 # Such a run is one process; the next is made while it is at work.
@@ -158,7 +161,9 @@ class Run:
         control = server.control.fileno()
         poller.register(control, select.POLLIN | select.POLLRDHUP)
         # Judging the clocks only when one of them may have run out keeps a short run short.
-        pause = min(request.wall_s, request.cpu_s) if server.bounded else LOOK_S
+        # Where commands run, the file system's bound is that of compilers.
+        bounded = server.bounded and request.kind != "command"
+        pause = min(request.wall_s, request.cpu_s) if bounded else LOOK_S
         clocks = _Clocks(self)
         while True:
             ready = [descriptor for descriptor, _ in poller.poll(pause * 1000)]
@@ -169,11 +174,11 @@ class Run:
                 self.reason = server.control.recv(MAX_LENGTH).decode() or "cancelled"
             elif ready:
                 self.reason = "cancelled"
-            elif not server.bounded and not scratch.within(server.surroundings.box, request.scratch):
+            elif not bounded and not scratch.within(server.surroundings.box, request.scratch):
                 self.reason = "scratch_limit"
             else:
                 left = clocks.left()
-                pause = max(left, 0.001) if server.bounded else LOOK_S
+                pause = max(left, 0.001) if bounded else LOOK_S
                 if left <= 0:
                     self.reason = "timeout"
             if self.reason:

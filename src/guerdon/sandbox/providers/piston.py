@@ -61,7 +61,7 @@ class Piston(Provider):
     ``address`` is the server's; without a path, ``/api/v2`` is meant. By default it is ``PISTON_ENDPOINT`` of the
     environment or port 2000 here. ``api_key`` (or ``PISTON_API_KEY``) is sent as the Authorization header.
 
-    The newest installed version of a language is taken. Servers before version 3.1 report no reason for a kill and
+    The newest installed version of a language is taken. Older servers report no reason for a kill and
     ignore ``cpu_s``. A server keeps 1024 characters of output unless PISTON_OUTPUT_MAX_SIZE says otherwise; where
     that is less than ``output_kb``, a longer output is ``unavailable``. It adds a line break to an input that ends
     without one. Raises InputError for what is no address.

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from guerdon.sandbox.execution import Execution, Executor, Job, Report, Status
 from guerdon.sandbox.limits import Limits
-from guerdon.sandbox.providers.base import Provider, number
+from guerdon.sandbox.providers.base import ALIASES, Provider, number
 
 OLDEST: Final = (3, 11)
 """The oldest Python that can run the questions."""
@@ -42,28 +42,38 @@ REPORTED: Final[dict[str, Status]] = {
 class RemoteExecutor(Executor):
     """Runs jobs at a provider. Safe to use from several threads at once.
 
-    ``program`` and ``calls`` run there. ``pair`` needs two processes side by side and ``command`` a machine of
-    one's own: both are ``unavailable``, as is everything that the service itself gets wrong. Neither request
-    nor script holds anything that is expected of a program.
+    ``program`` and ``calls`` run there; ``language`` is that of the programs, and only Python answers calls.
+    ``pair`` needs two processes side by side and ``command`` a machine of one's own: both are ``unavailable``, as is
+    everything that the service itself gets wrong.
+
+    Neither request nor script holds anything that is expected of a program. A job that does, such as a checker's,
+    goes to ``near``, an executor on this machine; without one it is ``unavailable``.
     """
 
-    def __init__(self, provider: Provider) -> None:
+    def __init__(self, provider: Provider, *, language: str = "python", near: Executor | None = None) -> None:
         self.provider = provider
+        self.language = ALIASES.get(language.lower(), language.lower())
+        self.near = near
         self._lock = threading.Lock()
         self._able = False
 
     def execute(self, job: Job) -> Report:
+        name = self.provider.name
+        if job.reveals:
+            if self.near is not None:
+                return self.near.execute(job)
+            return _refused(f"a checker knows what is expected, which {name} must not: use a local sandbox")
         if job.collect:
-            return _refused(f"{self.provider.name} brings no files back: use a local sandbox")
+            return _refused(f"{name} brings no files back: use a local sandbox")
         if job.kind == "program":
             return self._program(job)
         if job.kind == "calls":
             return self._calls(job)
         if job.kind == "pair":
             return _refused(
-                f"{self.provider.name} cannot keep a test apart from the program: use a local sandbox for assert tests"
+                f"{name} cannot keep a test apart from the program: use a local sandbox for such tests"
             )
-        return _refused(f"{self.provider.name} runs no commands: give it a program and a language")
+        return _refused(f"{name} runs no commands: give it a program and a language")
 
     def close(self) -> None:
         """Closes the provider."""
@@ -75,11 +85,20 @@ class RemoteExecutor(Executor):
         except UnicodeDecodeError:
             return Report(status="error", tier="remote", detail="the program is no UTF-8")
         done = self.provider.run(
-            program, stdin=job.stdin, files=job.files, arguments=job.arguments, limits=job.limits
+            program,
+            language=self.language,
+            stdin=job.stdin,
+            files=job.files,
+            arguments=job.arguments,
+            limits=job.limits,
         )
         return _report(done)
 
     def _calls(self, job: Job) -> Report:
+        if self.language != "python":
+            return _refused(
+                f"only Python programs can be called, not {self.language}: use tests by input and output"
+            )
         if _live(job.questions):
             return _refused(
                 f"{self.provider.name} must not learn what is expected, and a test with live objects holds that: "

@@ -1,5 +1,8 @@
 """Keeps data in files without names: memfd, secret memory, an unlinked file. It is memory all the same.
 
+Where a folder of the host's disk is the working directory, nobody can measure what has no name: the bound is then
+the largest file times the number of descriptors. Leaks: landlock-unlinked, landlock-tmpfile
+
 Limits: memory_mb=64, scratch_mb=4, wall_s=3
 Variants: memfd, memfd_huge, memfd_secret, unlinked, tmpfile
 """
