@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
+import marshal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -16,7 +17,7 @@ from guerdon.rewards._sql_results import Result, from_answer
 from guerdon.sandbox.execution import NO_VERDICT, Executor, Job, Report, Tier
 from guerdon.sandbox.limits import Limits
 
-MAX_RESULT_BYTES = 8 << 20
+MAX_RESULT_BYTES = 16 << 20
 """Bytes of what a query gives on all databases together."""
 _MAX_CELLS = 1_000_000
 _MAX_VARIED_BYTES = 32 << 20
@@ -27,6 +28,10 @@ _CANDIDATES = 3
 _OVERHEAD_MB = {"sqlite": 256, "duckdb": 2048}
 """Address space beside what a query may use. DuckDB reserves more than it uses, and keeps to a limit of its own."""
 _STOPPED = {"timeout": "too_slow", "memory_limit": "too_large", "output_limit": "too_large"}
+_PARTS = {
+    "query": ("__init__", "query"),
+    "variations": ("__init__", "structure", "tables", "variations"),
+}
 _PROGRAM = "import os, sys; sys.path.insert(0, os.getcwd()); from inside_sql import {0}; {0}.main()"
 
 
@@ -58,7 +63,7 @@ class Gold:
 
 
 _variations: Cache[tuple[bytes, ...]] = Cache(_KEPT_BYTES)
-_golds: Cache[Gold] = Cache(_KEPT_BYTES)
+_golds: Cache[Gold] = Cache(_KEPT_RESULT_BYTES)
 
 
 def preloads(database: Database) -> tuple[str, ...]:
@@ -129,25 +134,23 @@ def gold_of(sandbox: Executor, database: Database, query: str, count: int, seed:
 def _gold(
     sandbox: Executor, database: Database, query: str, count: int, seed: int, bounds: Bounds
 ) -> tuple[Gold, int]:
-    found = answers(sandbox, database.engine, [database.content], query, bounds).results[0]
-    if not found.ran:
-        raise InputError(f"the gold query cannot be run ({found.kind}): {found.error}")
-    databases, results = [database.content], [found]
-    if count:
-        varied = variations(sandbox, database, count * _CANDIDATES, seed)
-        ran = answers(sandbox, database.engine, varied, query, bounds).results
-        for place in _telling(found, ran, count):
-            databases.append(varied[place])
-            results.append(ran[place])
+    varied = variations(sandbox, database, count * _CANDIDATES, seed) if count else ()
+    tried = (database.content, *varied)
+    found = answers(sandbox, database.engine, tried, query, bounds).results
+    if not found[0].ran:
+        raise InputError(f"the gold query cannot be run ({found[0].kind}): {found[0].error}")
+    places = [0, *_telling(found, count)]
+    results = tuple(found[place] for place in places)
+    gold = Gold(tuple(tried[place] for place in places), results)
     # The variations are counted where they are kept, once for all queries.
-    return Gold(tuple(databases), tuple(results)), sum(len(repr(result.rows)) for result in results) + 1_000
+    return gold, sum(len(repr(result.rows)) for result in results) + 1_000
 
 
-def _telling(original: Result, ran: Sequence[Result], count: int) -> list[int]:
-    """Which variations to use: first those on which the gold query gives rows that no other one gave."""
-    seen = {original.rows}
+def _telling(found: Sequence[Result], count: int) -> list[int]:
+    """Which variations to use: first those on which the gold query gives rows that it gave nowhere else."""
+    seen = {found[0].rows}
     ranks = []
-    for place, result in enumerate(ran):
+    for place, result in enumerate(found[1:], start=1):
         if result.ran:
             ranks.append((result.rows in seen, not result.rows, place))
             seen.add(result.rows)
@@ -210,17 +213,22 @@ def _job(
     return Job(
         kind="program",
         program=_PROGRAM.format(what).encode(),
-        files={**files, **_sources(), "request.json": json.dumps(request).encode()},
+        files={**files, **_modules(what), "request.json": json.dumps(request).encode()},
         limits=limits,
         collect=collect,
     )
 
 
 @functools.cache
-def _sources() -> dict[str, bytes]:
+def _modules(what: str) -> dict[str, bytes]:
+    """The modules that a program consists of, compiled, since each run would have to do that anew."""
     folder = resources.files("guerdon.rewards") / "_sql_inside"
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".py"))
-    return {f"inside_sql/{name}": (folder / name).read_bytes() for name in names}
+    files = {}
+    for name in _PARTS[what]:
+        code = compile((folder / f"{name}.py").read_bytes(), f"{name}.py", "exec")
+        # The header of a compiled module that is not checked against a source.
+        files[f"inside_sql/{name}.pyc"] = importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+    return files
 
 
 def _scratch(size: int) -> int:

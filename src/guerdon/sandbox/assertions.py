@@ -7,27 +7,27 @@ be asked; what it answers is compared here, on plain values. Whatever else the c
 from __future__ import annotations
 
 import ast
-import math
 import operator
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from guerdon.sandbox.inside import values
+from guerdon.sandbox.operations import (
+    BINARY,
+    BUILTINS,
+    COMPARE,
+    DISPLAYS,
+    MATH,
+    UNARY,
+    NotPlainError,
+    Safe,
+    folded,
+    number,
+)  # fmt: skip
 
 _CALLS = 1000
-_ITEMS = 1_000_000
-
-
-class NotPlainError(Exception):
-    """The code does more than ask and compare."""
-
-
-class NoAnswerError(Exception):
-    """A call gave no value; the message says what it gave instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Call:
 
 
 Answers = Sequence[Callable[[], Any]]
-"""For each call a function that returns its value or raises NoAnswerError."""
+"""For each call a function that returns its value, or raises because there is none."""
 _Term = Callable[[Answers], Any]
 
 
@@ -53,7 +53,7 @@ class Assertion:
     term: _Term
 
     def holds(self, answers: Answers) -> bool:
-        """Whether it does. Raises NoAnswerError, and what the comparison of unlike things raises."""
+        """Whether it does. Raises what the answers raise, and what the comparison of unlike things does."""
         return bool(self.term(answers))
 
 
@@ -63,6 +63,8 @@ class Assertions:
 
     calls: list[Call] = field(default_factory=list)
     assertions: list[Assertion] = field(default_factory=list)
+    shares_values: bool = False
+    """Whether a call gets a list or the like that has a name, so that the code can look at it afterwards."""
 
 
 def read(tree: ast.Module, functions: Sequence[str], after: Sequence[tuple[str, bool]]) -> Assertions:
@@ -105,83 +107,13 @@ class _Defined:
     node: ast.FunctionDef
 
 
-@dataclass(frozen=True, slots=True)
-class _Safe:
-    """A function of Python that may be applied: to the test's own values, and to answers if ``later``."""
-
-    apply: Callable[..., Any]
-    later: bool
-
-
-_Thing = _Known | _Later | _Function | _Defined | _Safe
+_Thing = _Known | _Later | _Function | _Defined | Safe
 _Names = ChainMap[str, _Thing]
 
 
-def _number(value: Any) -> Any:
-    if not isinstance(value, int | float | complex | Decimal | Fraction):
-        raise TypeError("no number")
-    return value
-
-
-def _round(value: Any, digits: Any = None) -> Any:
-    if digits is not None and not -400 <= digits <= 400:
-        raise ValueError("too many digits")
-    return round(_number(value), digits)
-
-
-def _hashed(kind: type) -> Callable[..., Any]:
-    def make(items: Any = ()) -> Any:
-        return kind(values.distinct(list(items)))
-
-    return make
-
-
-def _range(*bounds: Any) -> range:
-    made = range(*bounds)
-    if len(made) > _ITEMS:
-        raise NotPlainError("a long range")
-    return made
-
-
-def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> bool:
-    return math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)
-
-
-_TO_ANSWERS: Mapping[str, Callable[..., Any]] = {
-    "abs": lambda value: abs(_number(value)), "all": all, "any": any, "bool": bool, "len": len, "list": list,
-    "max": max, "min": min, "round": _round, "sorted": sorted, "tuple": tuple, "set": _hashed(set),
-    "frozenset": _hashed(frozenset),
-}  # fmt: skip
-_TO_KNOWN: Mapping[str, Callable[..., Any]] = {
-    "complex": complex, "dict": dict, "float": float, "int": int, "range": _range, "str": str, "sum": sum,
-}  # fmt: skip
-_BUILTINS: Mapping[str, _Thing] = {
-    **{name: _Safe(function, True) for name, function in _TO_ANSWERS.items()},
-    **{name: _Safe(function, False) for name, function in _TO_KNOWN.items()},
+_MATH: Mapping[str, _Known | Safe] = {
+    name: thing if isinstance(thing, Safe) else _Known(thing) for name, thing in MATH.items()
 }
-_MATH: Mapping[str, _Thing] = {
-    "isclose": _Safe(_isclose, True),
-    "fabs": _Safe(math.fabs, True),
-    "isnan": _Safe(math.isnan, True),
-    "isinf": _Safe(math.isinf, True),
-    "sqrt": _Safe(math.sqrt, False),
-    **{name: _Known(getattr(math, name)) for name in ("pi", "e", "inf", "nan", "tau")},
-}
-_DISPLAYS: Mapping[type[ast.expr], Callable[[Any], Any]] = {
-    ast.List: list, ast.Tuple: tuple, ast.Set: _hashed(set),
-}  # fmt: skip
-_COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
-    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
-}  # fmt: skip
-_UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.Not: operator.not_, ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
-}  # fmt: skip
-_BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
-}  # fmt: skip
 
 
 class _Reader:
@@ -189,7 +121,7 @@ class _Reader:
 
     def __init__(self, functions: Sequence[str]) -> None:
         self.functions = {name: _Function(name) for name in functions}
-        self.names: _Names = ChainMap({}, dict(self.functions), dict(_BUILTINS))
+        self.names: _Names = ChainMap({}, dict(self.functions), dict(BUILTINS))
         self.found = Assertions()
         self.level = 0
 
@@ -310,7 +242,9 @@ class _Reader:
                     return thing
                 raise NotPlainError("a function as a value")
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
-                kind = _DISPLAYS[type(node)]
+                kind = DISPLAYS[type(node)]
+                if all(type(part) is ast.Constant for part in parts):
+                    return _Known(kind([part.value for part in parts if type(part) is ast.Constant]))
                 return self.combined(lambda *items: kind(items), parts, names)
             case ast.Dict(keys=keys, values=parts) if None not in keys:
                 count = len(keys)
@@ -358,23 +292,23 @@ class _Reader:
         return _Later(lambda answers: function(*[term(answers) for term in terms]))
 
     def unary(self, node: ast.UnaryOp, names: _Names) -> _Known | _Later:
-        function = _UNARY[type(node.op)]
+        function = UNARY[type(node.op)]
         if isinstance(node.op, ast.Not):
             return self.combined(function, [node.operand], names)
-        return self.combined(lambda value: function(_number(value)), [node.operand], names)
+        return self.combined(lambda value: function(number(value)), [node.operand], names)
 
     def binary(self, node: ast.BinOp, names: _Names) -> _Known | _Later:
         left, right = self.value(node.left, names), self.value(node.right, names)
-        function = _BINARY.get(type(node.op))
+        function = BINARY.get(type(node.op))
         if function is None:
             raise NotPlainError("an operator")
         if isinstance(left, _Known) and isinstance(right, _Known):
-            return _Known(_folded(node.op, function, left.value, right.value))
+            return _Known(folded(node.op, function, left.value, right.value))
         numbers = [side.value for side in (left, right) if isinstance(side, _Known)]
         if not isinstance(node.op, ast.Add | ast.Sub) or not numbers or type(numbers[0]) not in (int, float):
             raise NotPlainError("arithmetic with answers")
         one, other = _terms([left, right])
-        return _Later(lambda answers: function(_number(one(answers)), _number(other(answers))))
+        return _Later(lambda answers: function(number(one(answers)), number(other(answers))))
 
     def boolean(self, node: ast.BoolOp, names: _Names) -> _Known | _Later:
         terms = _terms([self.value(part, names) for part in node.values])
@@ -391,7 +325,7 @@ class _Reader:
 
     def comparison(self, node: ast.Compare, names: _Names) -> _Known | _Later:
         sides = [node.left, *node.comparators]
-        functions = [_COMPARE[type(op)] for op in node.ops]
+        functions = [COMPARE[type(op)] for op in node.ops]
         for op, one, other in zip(node.ops, sides, sides[1:], strict=False):
             if isinstance(op, ast.Is | ast.IsNot) and not any(
                 isinstance(side, ast.Constant) and (side.value is None or type(side.value) is bool)
@@ -413,13 +347,16 @@ class _Reader:
         count = len(node.args)
         if isinstance(function, _Function):
             known = [self.known(part, names) for part in parts]
+            named = [isinstance(part, ast.Name) for part in parts]
+            if any(name and not _is_fixed(value) for name, value in zip(named, known, strict=True)):
+                self.found.shares_values = True
             if len(self.found.calls) >= _CALLS:
                 raise NotPlainError("many calls")
             number = len(self.found.calls)
             keywords = dict(zip(keys, known[count:], strict=True))
             self.found.calls.append(Call(function.name, known[:count], keywords))  # type: ignore[arg-type]
             return _Later(lambda answers: answers[number]())
-        if not isinstance(function, _Safe):
+        if not isinstance(function, Safe):
             raise NotPlainError("a call")
         apply = function.apply
         result = self.combined(
@@ -440,18 +377,8 @@ def _terms(things: Sequence[_Known | _Later]) -> list[_Term]:
     return [thing.term if isinstance(thing, _Later) else _constantly(thing.value) for thing in things]
 
 
-def _folded(op: ast.operator, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """The test's own arithmetic, as long as it is small."""
-    numbers = all(isinstance(side, int | float | complex) for side in (left, right))
-    if isinstance(op, ast.Pow) and not (numbers and abs(right) <= 64 and abs(left) < 1 << 64):
-        raise NotPlainError("a power")
-    if isinstance(op, ast.Mult) and not numbers:
-        size, times = (len(left), right) if isinstance(right, int) else (len(right), left)
-        if size * times > _ITEMS:
-            raise NotPlainError("a long repetition")
-    if isinstance(op, ast.Mod) and not numbers:
-        raise NotPlainError("formatted text")
-    return function(left, right)
+def _is_fixed(value: Any) -> bool:
+    return isinstance(value, int | float | complex | str | bytes | tuple | type(None))
 
 
 def _is_main(node: ast.expr) -> bool:

@@ -12,15 +12,16 @@ import builtins
 import importlib
 import symtable
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
 from guerdon.errors import InputError
-from guerdon.sandbox.assertions import Assertions, NotPlainError, read
+from guerdon.sandbox.assertions import Assertions, read
 from guerdon.sandbox.cases import AssertTest
 from guerdon.sandbox.live_objects import aliases_of, reason_for_live_objects
+from guerdon.sandbox.operations import NotPlainError
 
 Way = Literal["calls", "pair", "live"]
 # Modules that test code uses without importing them, because its authors ran it behind the program's imports.
@@ -68,53 +69,69 @@ def reading(test: AssertTest) -> Reading:
 def _reading(
     code: str, entry_point: str | None, setup: str, proxied: tuple[str, ...], live_objects: bool | None
 ) -> Reading:
-    tree, names = _parsed(code, "the test's code")
-    given, setup_names = _parsed(setup, "the test's set-up")
-    missing = names.used - names.defined - setup_names.defined - _MODULE_NAMES - vars(builtins).keys()
-    imports = sorted(missing & _TAKEN_FOR_GRANTED)
-    missing = missing - _TAKEN_FOR_GRANTED
+    tree = _parsed(code, "the test's code")
+    nodes = list(ast.walk(tree))
+    after = list(_left_uncalled(tree, nodes))
+    if entry_point is not None and not live_objects:
+        try:
+            found = read(tree, [entry_point, *proxied], after)
+        except NotPlainError:
+            pass
+        else:
+            if not found.shares_values or not _copied_back(nodes, [entry_point, *proxied]):
+                return Reading("calls", "", {}, found)
+    used, defined = _names(code, nodes)
+    setup_tree = _parsed(setup, "the test's set-up")
+    given = list(ast.walk(setup_tree))
+    missing = used - defined - _names(setup, given)[1] - _MODULE_NAMES - vars(builtins).keys()
     if entry_point is None:
-        unknown = sorted(missing - set(proxied))
-        entry_point = unknown[0] if len(unknown) == 1 else proxied[0] if proxied else None
-        if entry_point is None and not unknown:
-            raise InputError("the test's code uses no name that it does not define; give entry_point")
+        entry_point = _guessed(missing - _TAKEN_FOR_GRANTED - set(proxied), proxied, after)
+        if entry_point is not None:
+            return _reading(code, entry_point, setup, proxied, live_objects)
     functions = [name for name in (entry_point, *proxied) if name is not None]
-    after = list(_left_uncalled(tree))
-    if entry_point is None and any(takes for _, takes in after):
-        raise InputError("the test's code uses several names that it does not define; give entry_point")
-    reason = reason_for_live_objects(tree, given, functions, missing - set(functions))
+    reason = reason_for_live_objects(nodes, given, functions, missing - _TAKEN_FOR_GRANTED - set(functions))
     plan: dict[str, Any] = {
         "code": code,
         "setup": setup,
         "entry_point": entry_point or "",
         "proxied": list(proxied),
-        "imports": imports,
+        "imports": sorted(missing & _TAKEN_FOR_GRANTED),
         "after": after,
-        "expects": sorted(_expected(tree)),
-        "copied_back": sorted(_copied_back(tree, functions)),
+        "expects": sorted(_expected(nodes)),
+        "copied_back": sorted(_copied_back(nodes, functions)),
     }
     if live_objects or (live_objects is None and reason):
         return Reading("live", reason or "live_objects is set", plan, Assertions())
+    return Reading("pair", "does more than ask and compare", plan, Assertions())
+
+
+def _guessed(missing: set[str], proxied: Sequence[str], after: Sequence[tuple[str, bool]]) -> str | None:
+    """The function under test where nobody named it: what the code uses and does not define."""
+    if len(missing) == 1:
+        return next(iter(missing))
+    if proxied:
+        return proxied[0]
+    if not missing:
+        raise InputError("the test's code uses no name that it does not define; give entry_point")
+    if any(takes for _, takes in after):
+        raise InputError("the test's code uses several names that it does not define; give entry_point")
+    return None
+
+
+def _parsed(code: str, what: str) -> ast.Module:
     try:
-        return Reading("calls", "", plan, read(tree, functions, after))
-    except NotPlainError as error:
-        return Reading("pair", str(error), plan, Assertions())
-
-
-@dataclass(frozen=True, slots=True)
-class _Names:
-    used: set[str]
-    """Names of the module's level and of the built-ins."""
-    defined: set[str]
-
-
-def _parsed(code: str, what: str) -> tuple[ast.Module, _Names]:
-    try:
-        tree = ast.parse(code)
-        table = symtable.symtable(code, "test.py", "exec")
+        return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
         raise InputError(f"{what} does not compile: {error.__class__.__name__}{line}") from None
+
+
+def _names(code: str, nodes: Sequence[ast.AST]) -> tuple[set[str], set[str]]:
+    """The names of the module's level that the code uses, built-in ones among them, and those it defines."""
+    try:
+        table = symtable.symtable(code, "test.py", "exec")
+    except SyntaxError as error:
+        raise InputError(f"the test's code does not compile: SyntaxError in line {error.lineno}") from None
     used: set[str] = set()
     defined: set[str] = set()
     for scope in _scopes(table):
@@ -124,7 +141,7 @@ def _parsed(code: str, what: str) -> tuple[ast.Module, _Names]:
                 used.add(symbol.get_name())
             if outer and (symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()):
                 defined.add(symbol.get_name())
-    return tree, _Names(used, defined | set(_starred(tree)))
+    return used, defined | set(_starred(nodes))
 
 
 def _scopes(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
@@ -133,9 +150,9 @@ def _scopes(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
         yield from _scopes(child)
 
 
-def _starred(tree: ast.Module) -> Iterator[str]:
+def _starred(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """The names that ``from module import *`` brings; of the standard library, the rest is not here."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if not (isinstance(node, ast.ImportFrom) and node.names[0].name == "*" and node.module):
             continue
         if node.module.partition(".")[0] in sys.stdlib_module_names:
@@ -143,9 +160,9 @@ def _starred(tree: ast.Module) -> Iterator[str]:
             yield from getattr(module, "__all__", vars(module))
 
 
-def _left_uncalled(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+def _left_uncalled(tree: ast.Module, nodes: Sequence[ast.AST]) -> Iterator[tuple[str, bool]]:
     """``check`` and the test functions that the code defines and does not mention again."""
-    mentioned = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    mentioned = {node.id for node in nodes if isinstance(node, ast.Name)}
     for node in tree.body:
         if not isinstance(node, ast.FunctionDef) or node.name in mentioned:
             continue
@@ -156,10 +173,10 @@ def _left_uncalled(tree: ast.Module) -> Iterator[tuple[str, bool]]:
             yield node.name, False
 
 
-def _expected(tree: ast.Module) -> set[str]:
+def _expected(nodes: Sequence[ast.AST]) -> set[str]:
     """The built-in exceptions that the code waits for by name."""
     places: list[ast.AST] = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ExceptHandler) and node.type is not None:
             places.append(node.type)
         elif isinstance(node, ast.Call) and _last_name(node.func) in _EXPECTING:
@@ -180,25 +197,23 @@ def _last_name(node: ast.expr) -> str:
     return ""
 
 
-def _copied_back(tree: ast.Module, functions: Iterable[str]) -> set[int]:
+def _copied_back(nodes: Sequence[ast.AST], functions: Iterable[str]) -> set[int]:
     """The lines of calls whose arguments the test looks at afterwards, as it must for a function in place.
 
     That is so where the result is thrown away, and where an argument is compared with something that neither
     the program's result nor the argument has part in. ``f(xs) == sorted(xs)`` is none of these: a program
     that empties ``xs`` would be right.
     """
-    aliases = aliases_of(tree, functions)
-    calls = [
-        node for node in ast.walk(tree) if isinstance(node, ast.Call) and _last_name(node.func) in aliases
-    ]
+    aliases = aliases_of(nodes, functions)
+    calls = [node for node in nodes if isinstance(node, ast.Call) and _last_name(node.func) in aliases]
     results = {
         name.id
-        for node in ast.walk(tree) if isinstance(node, ast.Assign)
+        for node in nodes if isinstance(node, ast.Assign)
         if any(call in calls for call in ast.walk(node.value))
         for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)
     }  # fmt: skip
-    thrown_away = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    looked_at = set(_looked_at(tree, aliases, results))
+    thrown_away = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    looked_at = set(_looked_at(nodes, aliases, results))
     return {
         call.lineno
         for call in calls
@@ -207,8 +222,8 @@ def _copied_back(tree: ast.Module, functions: Iterable[str]) -> set[int]:
     }
 
 
-def _looked_at(tree: ast.Module, aliases: set[str], results: set[str]) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _looked_at(nodes: Sequence[ast.AST], aliases: set[str], results: set[str]) -> Iterator[str]:
+    for node in nodes:
         sides: list[ast.expr] = []
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             sides = [node.left, node.comparators[0]]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from guerdon.sandbox.assertions import Assertions, NoAnswerError
+from guerdon.sandbox.assertions import Assertions
 from guerdon.sandbox.cases import CallTest, TestResult
 from guerdon.sandbox.comparison import near
 from guerdon.sandbox.execution import NO_VERDICT, Job, Report, Status
@@ -42,22 +42,29 @@ def of_call(test: CallTest) -> Asked:
     """Raises EncodingError for an argument or expected value that is no plain data."""
     arguments = list(test.arguments)
     expected = values.plain(test.expected)
-    asked = f"{test.function}{_shown(arguments, test.keyword_arguments)}"
+
+    def asked() -> str:
+        return f"{test.function}{_shown(arguments, test.keyword_arguments)}"
 
     def judge(setting: Program, said: _Said) -> None:
-        got = _value(said, 0, asked)
+        got = _value(said, 0, test.function, asked)
         tolerance = setting.compare.tolerance
         if not same(expected, got, tuples_as_lists=setting.tuples_as_lists, tolerance=tolerance):
-            raise FailureError("wrong answer", f"{asked} returned {_text(got)}, expected {_text(expected)}")
+            raise FailureError("wrong answer", f"{asked()} returned {_text(got)}, expected {_text(expected)}")
 
-    question = values.dumps([[test.function, arguments, dict(test.keyword_arguments)]])
+    question = values.dumps([[test.function, arguments, dict(test.keyword_arguments) or None]])
     return Asked(question, 1, judge)
 
 
 def of_assertions(found: Assertions) -> Asked:
     """A whole assert test, read as calls and what has to hold of them."""
     calls = found.calls
-    asked = [f"{call.function}{_shown(call.arguments, call.keywords)}" for call in calls]
+
+    def asked(number: int) -> str:
+        return f"{calls[number].function}{_shown(calls[number].arguments, calls[number].keywords)}"
+
+    def value(said: _Said, number: int) -> Any:
+        return _value(said, number, calls[number].function, lambda: asked(number))
 
     def judge(_: Program, said: _Said) -> None:
         used: list[int] = []
@@ -65,7 +72,7 @@ def of_assertions(found: Assertions) -> Asked:
         def answer(number: int) -> Callable[[], Any]:
             def get() -> Any:
                 used.append(number)
-                return _value(said, number, asked[number])
+                return value(said, number)
 
             return get
 
@@ -74,8 +81,6 @@ def of_assertions(found: Assertions) -> Asked:
             used.clear()
             try:
                 holds, why = assertion.holds(answers), "the assertion does not hold"
-            except NoAnswerError:
-                raise
             except (
                 ValueError,
                 TypeError,
@@ -86,12 +91,14 @@ def of_assertions(found: Assertions) -> Asked:
             ) as error:
                 holds, why = False, f"the assertion raised {type(error).__name__}"
             if not holds:
-                told = ", ".join(f"{asked[n]} returned {_text(_value(said, n, asked[n]))}" for n in used)
+                told = ", ".join(f"{asked(n)} returned {_text(value(said, n))}" for n in used)
                 where = f"line {assertion.line} of the test"
                 raise FailureError(f"{where}: {why}", f"{where}: assert {assertion.text}: {why}; {told}")
 
     return Asked(
-        values.dumps([[call.function, call.arguments, call.keywords] for call in calls]), len(calls), judge
+        values.dumps([[call.function, call.arguments, call.keywords or None] for call in calls]),
+        len(calls),
+        judge,
     )
 
 
@@ -181,19 +188,20 @@ def _judged(setting: Program, test: Asked, said: _Said, report: Report, share: i
     return result(report, True, share=share)
 
 
-def _value(said: _Said, number: int, asked: str) -> Any:
+def _value(said: _Said, number: int, function: str, asked: Callable[[], str]) -> Any:
     match said[number]:
         case ["value", value]:
             return value
         case ["raised", *account]:
             words, revealing = exception_words(account)
-            raise FailureError(f"the program raised {words}", f"{asked} raised {revealing}", raised=True)
+            raise FailureError(f"the program raised {words}", f"{asked()} raised {revealing}", raised=True)
         case ["missing"]:
-            name = asked.partition("(")[0]
-            raise FailureError(f"the program does not define {name}", asked, raised=True)
+            raise FailureError(f"the program does not define {function}", asked(), raised=True)
         case ["foreign", str(why)]:
-            raise FailureError("the program returned what is no plain data", f"{asked} returned {why[:200]}")
-    raise FailureError("the program gave no answer that can be read", asked, raised=True)
+            raise FailureError(
+                "the program returned what is no plain data", f"{asked()} returned {why[:200]}"
+            )
+    raise FailureError("the program gave no answer that can be read", asked(), raised=True)
 
 
 def same(

@@ -147,7 +147,8 @@ class Comparison:
             return int(wanted) == int(output)
         if not (_NUMBER.fullmatch(wanted) and _NUMBER.fullmatch(output)):
             return False
-        return near(float(wanted), float(output), (self.absolute, self.relative))
+        numbers = float(wanted), float(output)
+        return all(map(math.isfinite, numbers)) and near(*numbers, (self.absolute, self.relative))
 
 
 def near(wanted: float, got: float, tolerance: tuple[float, float]) -> bool:

@@ -9,7 +9,7 @@ import datetime
 import decimal
 import fractions
 import sys
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 _PLAIN = (
     list, dict, set, frozenset, tuple, str, bytes, bytearray, int, float, complex, range,
@@ -26,7 +26,7 @@ _FILES = frozenset({"open", "StringIO", "BytesIO", "NamedTemporaryFile", "Tempor
 
 
 def reason_for_live_objects(
-    tree: ast.Module, setup: ast.Module, functions: Iterable[str], missing: Set[str]
+    nodes: Sequence[ast.AST], setup: Sequence[ast.AST], functions: Iterable[str], missing: Set[str]
 ) -> str:
     """What in the test's code needs the program's own objects, in a few words; empty if nothing does.
 
@@ -35,15 +35,15 @@ def reason_for_live_objects(
     """
     if missing:
         return f"uses the program's {', '.join(sorted(missing))}"
-    foreign = sorted(set(_imported(tree)) | set(_imported(setup)))
+    foreign = sorted(set(_imported(nodes)) | set(_imported(setup)))
     if foreign:
         return f"uses {foreign[0]}, whose objects cannot travel"
-    return next(_Finder(tree, setup, functions).reasons(), "")
+    return next(_Finder(nodes, setup, functions).reasons(), "")
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
+def _imported(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """What is neither of the standard library nor numpy."""
-    for node in ast.walk(tree):
+    for node in nodes:
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -55,15 +55,15 @@ def _imported(tree: ast.Module) -> Iterator[str]:
                 yield root
 
 
-def aliases_of(tree: ast.Module, functions: Iterable[str]) -> set[str]:
+def aliases_of(nodes: Sequence[ast.AST], functions: Iterable[str]) -> set[str]:
     """The names that the code has for the functions: parameters that get them, variables that hold them."""
     aliases = set(functions)
-    defined = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    defined = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
     check = defined.get("check")
     if check is not None and check.args.args:
         aliases.add(check.args.args[0].arg)
     for _ in range(3):  # an alias of an alias of an alias; no test goes further
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in aliases:
                 aliases.update(target.id for target in node.targets if isinstance(target, ast.Name))
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in defined:
@@ -77,18 +77,18 @@ def aliases_of(tree: ast.Module, functions: Iterable[str]) -> set[str]:
 class _Finder:
     """Goes over the code once; what a name holds is taken together from all of it."""
 
-    def __init__(self, tree: ast.Module, setup: ast.Module, functions: Iterable[str]) -> None:
-        self.tree = tree
-        self.aliases = aliases_of(tree, functions)
-        nodes = [*ast.walk(tree), *ast.walk(setup)]
-        self.classes = {node.name for node in nodes if isinstance(node, ast.ClassDef)} - self.aliases
-        self.functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef)} - self.aliases
-        stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    def __init__(self, nodes: Sequence[ast.AST], setup: Sequence[ast.AST], functions: Iterable[str]) -> None:
+        self.nodes = nodes
+        self.aliases = aliases_of(nodes, functions)
+        both = [*nodes, *setup]
+        self.classes = {node.name for node in both if isinstance(node, ast.ClassDef)} - self.aliases
+        self.functions = {node.name for node in both if isinstance(node, ast.FunctionDef)} - self.aliases
+        stored = {node.id for node in both if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         self.built_in = {name for name, value in vars(builtins).items() if callable(value)} - stored
         self.results: set[str] = set()
         self.live: set[str] = set()
         for _ in range(2):  # what is assigned from what was assigned
-            for target, value in _assignments(tree):
+            for target, value in _assignments(nodes):
                 if self.is_result(value):
                     self.results.add(target)
                 if isinstance(value, ast.Lambda) or self.holds_live(value):
@@ -122,7 +122,7 @@ class _Finder:
         return False
 
     def reasons(self) -> Iterator[str]:
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             match node:
                 case ast.Call(func=ast.Name(id=name)) if name in self.aliases:
                     if any(map(self.holds_live, [*node.args, *(word.value for word in node.keywords)])):
@@ -153,8 +153,8 @@ class _Finder:
                     yield f"replaces sys.{name}"
 
 
-def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    for node in ast.walk(tree):
+def _assignments(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    for node in nodes:
         match node:
             case ast.Assign(targets=targets, value=value):
                 names = [name for target in targets for name in ast.walk(target)]

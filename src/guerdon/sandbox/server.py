@@ -10,13 +10,14 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from contextlib import suppress
 from typing import Any
 
+from guerdon.sandbox import workplaces
 from guerdon.sandbox.exchange import Exchange, unpacked
 from guerdon.sandbox.execution import Job, Report, Status, Tier
+from guerdon.sandbox.inside.numbers import machine
 from guerdon.sandbox.inside.request import Request
 from guerdon.sandbox.surroundings import AT_START, BOX, Spec, bubblewrap_line, configuration
 from guerdon.sandbox.watch import LOOK_S, Watch, children_of
@@ -27,7 +28,8 @@ GRACE_S = 5.0
 """Seconds beyond a job's own clocks after which its fork server is held to be stuck."""
 MAX_REPLY = 64 * 1024
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from inside.boot import main; main()"
-_PREFIX = "guerdon-sandbox-"
+PATIENCE_S = 5.0
+"""Seconds that a fork server has to be gone after it was killed."""
 
 
 class ServerLostError(Exception):
@@ -49,7 +51,11 @@ class ForkServer:
         self.tier: Tier = spec.tier
         self.pid = 0
         """The process that forks, as this process sees it; 0 until it is known."""
+        self._watch: int | None = None
+        """A descriptor of that process, so that no other is ever taken for it."""
         self._process: subprocess.Popen[bytes] | None = None
+        self._messages = -1
+        """The memory file in which whoever fails to start leaves word."""
         self._box: str | None = None
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -61,46 +67,70 @@ class ForkServer:
             raise
 
     def _start(self, theirs: socket.socket) -> None:
+        try:
+            machine()
+        except OSError as error:
+            raise UnavailableError(str(error)) from None
         folder = os.path.dirname(os.path.abspath(__file__))
         box = BOX
         before: list[str] = []
-        if self.tier == "bubblewrap":
-            program = shutil.which("bwrap")
-            if program is None:
-                raise UnavailableError("bubblewrap is not installed: apt-get install bubblewrap")
-            before = bubblewrap_line(self.spec, folder, program)
-        elif self.tier != "native":
-            _sweep()
-            box = self._box = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-")
+        program = shutil.which("bwrap")
+        if self.tier in ("landlock", "none"):
+            box = self._box = workplaces.make(executable=self.spec.commands)
+        elif self.tier == "bubblewrap" and program is None:
+            raise UnavailableError("bubblewrap is not installed: apt-get install bubblewrap")
         # The process as a whole is meant: it may go on when the thread that is here has long ended.
         owner = os.pidfd_open(os.getpid())
+        told, tell = os.pipe()
         try:
             inherited = [theirs.fileno(), owner]
+            if self.tier == "bubblewrap" and program is not None:
+                before = bubblewrap_line(self.spec, folder, program, tell)
+            self._messages = os.memfd_create("messages", os.MFD_CLOEXEC)
             self._process = subprocess.Popen(
                 [*before, self.spec.python, "-s", "-P", "-S", "-X", "utf8", "-c", _BOOT, folder]
                 + [str(descriptor) for descriptor in inherited],
                 env=AT_START,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=inherited,
+                stderr=self._messages,
+                pass_fds=[*inherited, tell] if before else inherited,
                 start_new_session=True,
                 cwd="/",
             )
+            os.close(tell)
+            tell = -1
+            if before and (text := _whole(told)):
+                self._know(json.loads(text)["child-pid"])
+        except OSError as error:
+            raise UnavailableError(f"{error.filename or self.spec.python}: {error.strerror}") from None
         finally:
-            os.close(owner)
-        self._control.send(json.dumps(configuration(self.spec, box)).encode())
+            for descriptor in (owner, told, tell):
+                if descriptor >= 0:
+                    os.close(descriptor)
+        with suppress(OSError):  # it has ended already; why is read from its messages
+            self._control.send(json.dumps(configuration(self.spec, box)).encode())
+
+    def _know(self, pid: int) -> None:
+        """Keeps hold of the process that forks."""
+        self.pid = pid
+        with suppress(ProcessLookupError):  # it has ended already
+            self._watch = os.pidfd_open(pid)
 
     def _await_ready(self, deadline: float) -> None:
         while True:
             said = self._hear(deadline)
             if said is None:
-                raise UnavailableError(f"the {self.tier} sandbox did not start")
+                words = os.pread(self._messages, 4096, 0).decode("utf-8", "replace").strip().splitlines()
+                why = words[-1] if words else f"the {self.tier} sandbox did not start, and did not say why"
+                raise UnavailableError(why)
             if "failed" in said:
-                raise UnavailableError(f"the {self.tier} sandbox did not start: {said['failed']}")
+                raise UnavailableError(said["failed"])
             if "pid" in said and self.tier != "bubblewrap":
-                self.pid = said["pid"]
+                self._know(said["pid"])
             if "ready" in said:
+                os.close(self._messages)
+                self._messages = -1
                 return
 
     def _hear(self, deadline: float) -> dict[str, Any] | None:
@@ -140,7 +170,7 @@ class ForkServer:
                 raise ServerLostError(f"the fork server is gone: {error.strerror}") from None
             deadline = time.monotonic() + limits.wall_s * job.steps + GRACE_S
             if job.kind == "command" or limits.processes > 1:
-                self._watch(job, deadline)
+                self._look_after(job, deadline)
             said = self._hear(deadline)
             if said is None:
                 raise ServerLostError("the fork server ended, or hung, while it ran the program")
@@ -148,7 +178,7 @@ class ForkServer:
         finally:
             exchange.close()
 
-    def _watch(self, job: Job, deadline: float) -> None:
+    def _look_after(self, job: Job, deadline: float) -> None:
         """Returns when there is an answer, or none to be expected; ends a run that uses too much together."""
         poller = select.poll()
         poller.register(self._control, select.POLLIN)
@@ -200,28 +230,45 @@ class ForkServer:
 
     def abandon(self) -> None:
         """Lets go of a server that belongs to the process which this one was forked from."""
+        self._let_go()
+        self._process, self._box = None, None
+
+    def _let_go(self) -> None:
         self._control.close()
-        self._process, self.pid, self._box = None, 0, None
+        for descriptor in (self._watch, self._messages):
+            if descriptor is not None and descriptor >= 0:
+                os.close(descriptor)
+        self._watch, self._messages, self.pid = None, -1, 0
 
     def close(self) -> None:
         """Ends the server and all that it runs, and waits until nothing is left of it."""
-        self._control.close()
-        process, self._process = self._process, None
-        if self.pid:
+        pid, process, self._process = self.pid, self._process, None
+        if self._watch is not None:
             with suppress(ProcessLookupError, PermissionError):
-                os.kill(self.pid, signal.SIGKILL)
+                signal.pidfd_send_signal(self._watch, signal.SIGKILL)
+        self._let_go()
         if process is not None:
-            if self.tier != "native":
+            try:
+                # It goes by itself when the server is gone, and takes what is left with it.
+                process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
                 process.kill()
-            process.wait()
-            if self.pid not in (0, process.pid):
-                # It was made a sibling of the process that Popen knows.
+                process.wait()
+            if pid not in (0, process.pid):
+                # In the native tier it was made a sibling of the process that Popen knows.
                 with suppress(ChildProcessError):
-                    os.waitpid(self.pid, 0)
-        self.pid = 0
+                    os.waitpid(pid, 0)
         if self._box is not None:
-            shutil.rmtree(self._box, ignore_errors=True)
+            workplaces.remove(self._box)
             self._box = None
+
+
+def _whole(descriptor: int) -> bytes:
+    """All that a pipe brings."""
+    text = b""
+    while more := os.read(descriptor, 4096):
+        text += more
+    return text
 
 
 def _status_of(
@@ -249,14 +296,3 @@ def _status_of(
         known = signalled in set(signal.Signals)
         return "killed", f"ended by {signal.Signals(signalled).name if known else f'signal {signalled}'}"
     return "error", last[:200].decode("utf-8", "replace") or f"exit status {exit_code}"
-
-
-def _sweep() -> None:
-    """Removes the working directories of processes that were killed before they could do so."""
-    folder = tempfile.gettempdir()
-    with suppress(OSError):
-        for name in os.listdir(folder):
-            if name.startswith(_PREFIX):
-                owner = name.removeprefix(_PREFIX).partition("-")[0]
-                if owner.isdecimal() and not os.path.exists(f"/proc/{owner}"):
-                    shutil.rmtree(os.path.join(folder, name), ignore_errors=True)

@@ -1,8 +1,8 @@
 """Calls of a program's functions, many in one process.
 
 ``questions`` is lines. The first holds options, every other one the calls of one test: ``[[function, arguments,
-keyword arguments], …]`` as inside.values writes it. The program's answers are written in the same order, those of
-one test at once, a line each: ``[test, call, null, word, …]`` (see solution.told). Before the first test comes
+keyword arguments or null], …]`` as inside.values writes it. The program's answers are written in the same order,
+those of one test at once, a line each: ``[test, call, null, word, …]`` (see solution.told). Before the first test comes
 ``["ready"]``, or ``["failed", names, message, line]`` where the program itself raised.
 
 No line is more than a claim: it was written by a process that runs the program, which may write what it likes.
@@ -40,9 +40,9 @@ def answer(source: bytes, questions: bytes, write: Callable[[bytes], None]) -> N
 
 
 def _answered(
-    module: ModuleType, number: list[int], name: str, arguments: list[Any], keywords: dict[str, Any]
+    module: ModuleType, number: list[int], name: str, arguments: list[Any], keywords: dict[str, Any] | None
 ) -> bytes:
-    return solution.told(number, lambda: solution.find(module, name)(*arguments, **keywords)) + b"\n"
+    return solution.told(number, lambda: solution.find(module, name)(*arguments, **keywords or {})) + b"\n"
 
 
 def _line(answer: list[Any]) -> bytes:

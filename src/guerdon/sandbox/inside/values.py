@@ -75,7 +75,7 @@ def loads(text: bytes, *, arrays: bool = False) -> Any:
     if len(text) > TEXT or text.count(b"[") + text.count(b"{") > 2 * ITEMS:
         raise DecodingError("the value is too large")
     try:
-        return json.loads(text, object_pairs_hook=_decode_with_arrays if arrays else _decode)
+        return (_read_with_arrays if arrays else _read)(text.decode("ascii"))
     except DecodingError:
         raise
     except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError) as error:
@@ -395,3 +395,7 @@ _TAGS: dict[str, Callable[[Any], Any]] = {
     "ellipsis": _constant,
     "array": _nested,
 }
+
+# One reader of each kind: json.loads would make a new one for each line.
+_read = json.JSONDecoder(object_pairs_hook=_decode).decode
+_read_with_arrays = json.JSONDecoder(object_pairs_hook=_decode_with_arrays).decode
