@@ -171,7 +171,7 @@ int main(void) {{
 """
     with Sandbox(tier, workers=1) as sandbox:
         if not tiers.examine(sandbox.tier).available:
-            pytest.skip(f"no tier {tier}: {tiers.examine(sandbox.tier).reason}")
+            pytest.skip(f"no {tier} tier on this machine: {tiers.examine(sandbox.tier).reason}")
         limits = Limits(cpu_s=1.0, wall_s=20, memory_mb=128, processes=8)
         done = sandbox.run(source, language="c", limits=limits)
         assert done.status == status
@@ -209,7 +209,7 @@ int main(int count, char **arguments) {
 def test_nothing_outlives_a_script(tier: str) -> None:
     with Sandbox(tier, workers=1) as sandbox:
         if not tiers.examine(sandbox.tier).available:
-            pytest.skip(f"no tier {tier}: {tiers.examine(sandbox.tier).reason}")
+            pytest.skip(f"no {tier} tier on this machine: {tiers.examine(sandbox.tier).reason}")
         script = "(setsid sleep 987 || sleep 987) & sleep 987 & disown -a; nohup sleep 987 & echo left"
         done = sandbox.run(script, language="bash")
         assert (done.status, done.stdout) == ("ok", "left\n")
