@@ -151,7 +151,8 @@ class Sandbox:
         recipe = languages.named(language)
         if recipe is None:
             return None
-        return polyglot.Polyglot(self, recipe, self._artefacts, source, files)
+        toolchain = languages.found(recipe)
+        return polyglot.Polyglot(self, recipe, self._artefacts, source, files, toolchain=toolchain)
 
     def run_tests(
         self,

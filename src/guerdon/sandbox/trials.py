@@ -15,6 +15,7 @@ from guerdon.sandbox import inside
 from guerdon.sandbox.execution import Job
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.server import ForkServer
+from guerdon.sandbox.surroundings import ENVIRONMENT
 from guerdon.sandbox.watch import descendants
 
 
@@ -36,7 +37,8 @@ class Finding:
 def tried_escapes(server: ForkServer) -> list[Finding]:
     """What gets out. Raises TrialError where that could not be tried, and ServerLostError."""
     program = importlib.resources.files(inside).joinpath("escapes.py").read_bytes()
-    allowed = {"PATH", "LANG", "HOME", "PWD", "TMPDIR", "LC_CTYPE"}
+    # What programs are given by us may have the same name as what this process has.
+    allowed = {"HOME", "PWD", "TMPDIR", "LC_CTYPE", *ENVIRONMENT}
     variables = json.dumps([name for name in os.environ if name not in allowed])[:60_000]
     with tempfile.TemporaryDirectory(prefix="guerdon-canary-") as folder:
         file = os.path.join(os.path.realpath(folder), "canary")
