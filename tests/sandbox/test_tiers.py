@@ -190,6 +190,34 @@ def test_nothing_is_left_when_the_owner_is_killed(tier: Tier) -> None:
     assert not box or until(lambda: not os.path.exists(box))
 
 
+FLOOD = """
+import array, socket, time
+one, other = socket.socketpair()
+rights = array.array("i", [one.fileno(), other.fileno()] * 120)
+sent = 0
+try:
+    for _ in range(8):
+        one.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        sent += 1
+except OSError:
+    pass
+time.sleep(1.5)
+print(sent)
+"""
+
+
+@pytest.mark.parametrize("tier", tiers.TIERS)
+def test_descriptors_on_their_way_hold_up_nobody_else(tier: Tier) -> None:
+    flooded: list[Report] = []
+    with serving(tier) as one, serving(tier) as other:
+        thread = threading.Thread(target=lambda: flooded.append(run(one, FLOOD)))
+        thread.start()
+        time.sleep(0.75)
+        assert [run(other, "print(1)").stdout for _ in range(3)] == [b"1\n"] * 3
+        thread.join(PATIENCE)
+    assert flooded[0].status == "ok"
+
+
 def test_how_a_report_reads() -> None:
     seen, read = Finding("seeing that host files exist", False), Finding("reading host files", False, "x")
     held = Finding("mounts", True)

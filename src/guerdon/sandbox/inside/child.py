@@ -64,7 +64,10 @@ class Surroundings:
 
 def limit_all() -> None:
     """Sets the limits that are the same for every run; the fork server keeps to them, too."""
-    resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_OPEN, MAX_OPEN))
+    # How many descriptors of a user may be on their way is measured by the limit of who sends more: programs
+    # that send theirs to themselves must not keep the server from handing on those of the next run.
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     # Deep recursion is what programs of this kind do; threads keep the size that the process was started with.
     stack = min(STACK, resource.getrlimit(resource.RLIMIT_STACK)[1] % (1 << 64))
     resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
@@ -150,6 +153,8 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
         if descriptor != number:
             os.dup2(descriptor, number)
             os.close(descriptor)
+    most = min(MAX_OPEN, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     # The fork server judges by clocks that it reads itself; this holds if it does not come to that.
     seconds = int(request.cpu_s * request.steps) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
