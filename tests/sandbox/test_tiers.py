@@ -226,7 +226,7 @@ def test_how_a_report_reads() -> None:
     leaking = TierReport("native", True, "", (seen, read, held))
     assert not leaking.sound
     assert leaking.leaks == (seen, read)
-    assert leaking.failing == "it does not hold against reading host files"
+    assert leaking.failing == "does not hold against reading host files"
     gone = TierReport("bubblewrap", False, "not installed")
     assert not gone.sound
     assert gone.failing == "not installed"
