@@ -218,6 +218,20 @@ def test_descriptors_on_their_way_hold_up_nobody_else(tier: Tier) -> None:
     assert flooded[0].status == "ok"
 
 
+@pytest.mark.parametrize("executable", [False, True])
+def test_a_working_directory_is_where_it_may_be(tmp_path: Path, executable: bool) -> None:
+    code = "import sys; from guerdon.sandbox.workplaces import make; print(make(executable=sys.argv[1] == 'True'))"
+    lost = []
+    for _ in range(2):
+        line = [sys.executable, "-c", code, str(executable)]
+        variables = {**os.environ, "TMPDIR": str(tmp_path)}
+        done = subprocess.run(line, env=variables, capture_output=True, text=True, check=True)
+        lost.append(Path(done.stdout.strip()))
+    # Whoever makes one removes those whose makers have ended without doing so.
+    assert [box.parent for box in lost] == [tmp_path, tmp_path]
+    assert [box.exists() for box in lost] == [False, True]
+
+
 def test_how_a_report_reads() -> None:
     seen, read = Finding("seeing that host files exist", False), Finding("reading host files", False, "x")
     held = Finding("mounts", True)

@@ -76,7 +76,7 @@ def _state_of(file: str) -> tuple[int, ...]:
 _HOG = b"kept = []\nwhile True: kept.append(bytearray(8 << 20))"
 _FILES = b"""
 import time
-for number in range(6000): open(str(number), "w").close()
+for number in range(5000): open(str(number), "w").close()
 time.sleep(10)
 """
 _BYTES = b"""
@@ -188,7 +188,7 @@ _LIMITS: Mapping[str, Trial] = {
     "starting more processes": _starts(_FORKS, 4),
     "starting more threads": _starts(_THREADS, 1),
     "filling the working directory": _ends(_BYTES, "error killed", scratch_mb=4, cpu_s=5),
-    "making many files": _ends(_FILES, "error killed", cpu_s=10, wall_s=20),
+    "making many files": _ends(_FILES, "error killed", cpu_s=10, wall_s=20, most_s=30),
     "leaving processes": _left_processes,
     "leaving something for the next program": _left_state,
 }
