@@ -17,7 +17,7 @@ from typing import Any
 
 from guerdon.sandbox.exchange import Exchange, unpacked
 from guerdon.sandbox.execution import Job, Report, Status, Tier
-from guerdon.sandbox.inside.request import Request
+from guerdon.sandbox.inside.request import Answer, Request
 from guerdon.sandbox.surroundings import BOX, Spec, bubblewrap_line, configuration
 
 START_S = 30.0
@@ -26,6 +26,8 @@ GRACE_S = 5.0
 """Seconds beyond a job's own clocks after which its fork server is held to be stuck."""
 MAX_REPLY = 64 * 1024
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from inside.boot import main; main()"
+# Addresses of functions are looked up at the start, not by each fork anew.
+_ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1"}
 _PREFIX = "guerdon-sandbox-"
 
 
@@ -50,16 +52,19 @@ class ForkServer:
         """The process that forks, as this process sees it; 0 until it is known."""
         self._process: subprocess.Popen[bytes] | None = None
         self._box: str | None = None
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._lane, lane = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._poller = select.poll()
+        self._poller.register(self._control, select.POLLIN)
         try:
-            with theirs:
-                self._start(theirs)
+            with control, lane:
+                self._start([control.fileno(), lane.fileno()])
             self._await_ready(time.monotonic() + START_S)
         except BaseException:
             self.close()
             raise
 
-    def _start(self, theirs: socket.socket) -> None:
+    def _start(self, theirs: list[int]) -> None:
         folder = os.path.dirname(os.path.abspath(__file__))
         box = BOX
         before: list[str] = []
@@ -74,11 +79,11 @@ class ForkServer:
         # The process as a whole is meant: it may go on when the thread that is here has long ended.
         owner = os.pidfd_open(os.getpid())
         try:
-            inherited = [theirs.fileno(), owner]
+            inherited = [*theirs, owner]
             self._process = subprocess.Popen(
                 [*before, self.spec.python, "-s", "-P", "-S", "-X", "utf8", "-c", _BOOT, folder]
                 + [str(descriptor) for descriptor in inherited],
-                env={"PYTHONHASHSEED": "0"},
+                env=_ENVIRONMENT,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -92,9 +97,10 @@ class ForkServer:
 
     def _await_ready(self, deadline: float) -> None:
         while True:
-            said = self._hear(deadline)
-            if said is None:
+            heard = self._hear(deadline)
+            if not heard:
                 raise UnavailableError(f"the {self.tier} sandbox did not start")
+            said: dict[str, Any] = json.loads(heard)
             if "failed" in said:
                 raise UnavailableError(f"the {self.tier} sandbox did not start: {said['failed']}")
             if "pid" in said and self.tier != "bubblewrap":
@@ -102,18 +108,14 @@ class ForkServer:
             if "ready" in said:
                 return
 
-    def _hear(self, deadline: float) -> dict[str, Any] | None:
-        """The next message, or None where there will be none."""
-        poller = select.poll()
-        poller.register(self._control, select.POLLIN)
+    def _hear(self, deadline: float) -> bytes:
+        """The next message; nothing where there will be none."""
         try:
-            if not poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
-                return None
-            data = self._control.recv(MAX_REPLY)
+            if not self._poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                return b""
+            return self._control.recv(MAX_REPLY)
         except OSError:
-            return None
-        said: dict[str, Any] | None = json.loads(data) if data else None
-        return said
+            return b""
 
     def do(self, job: Job) -> Report:
         """Runs a job and waits for it. Raises ServerLostError where nothing comes of it."""
@@ -133,25 +135,26 @@ class ForkServer:
                 collect=job.collect,
             )
             rights = array.array("i", exchange.descriptors.values())
+            way = self._lane if request.single else self._control
             try:
-                self._control.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+                way.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
             except OSError as error:
                 raise ServerLostError(f"the fork server is gone: {error.strerror}") from None
-            said = self._hear(time.monotonic() + limits.wall_s * job.steps + GRACE_S)
-            if said is None:
+            heard = self._hear(time.monotonic() + limits.wall_s * job.steps + GRACE_S)
+            if not heard:
                 raise ServerLostError("the fork server ended, or hung, while it ran the program")
-            return self._report(job, exchange, said)
+            return self._report(job, exchange, Answer.unpacked(heard))
         finally:
             exchange.close()
 
-    def _report(self, job: Job, exchange: Exchange, said: dict[str, Any]) -> Report:
+    def _report(self, job: Job, exchange: Exchange, answer: Answer) -> Report:
         size = job.limits.output_kb * 1024
         stdout, more_out = exchange.read("o", size)
         stderr, more_err = exchange.read("e", size)
-        number = said["status"]
+        number = answer.status
         signalled = os.WTERMSIG(number) if os.WIFSIGNALED(number) else None
         exit_code = os.WEXITSTATUS(number) if os.WIFEXITED(number) else None
-        status, detail = _status_of(said["reason"], exit_code, signalled, stderr)
+        status, detail = _status_of(answer.reason, exit_code, signalled, stderr)
         if more_out or more_err:
             status, detail = "output_limit", f"more than {job.limits.output_kb} KiB of output"
         return Report(
@@ -162,21 +165,23 @@ class ForkServer:
             stderr=stderr,
             answers=exchange.answers(),
             collected=unpacked(exchange.collected()),
-            cpu_s=said["cpu_s"],
-            wall_s=said["wall_s"],
-            memory_mb=said["memory_kb"] / 1024,
+            cpu_s=answer.cpu_s,
+            wall_s=answer.wall_s,
+            memory_mb=answer.memory_kb / 1024,
             tier=self.tier,
-            detail=detail or said["detail"],
+            detail=detail or answer.detail,
         )
 
     def abandon(self) -> None:
         """Lets go of a server that belongs to the process which this one was forked from."""
         self._control.close()
+        self._lane.close()
         self._process, self.pid, self._box = None, 0, None
 
     def close(self) -> None:
         """Ends the server and all that it runs, and waits until nothing is left of it."""
         self._control.close()
+        self._lane.close()
         process, self._process = self._process, None
         if self.pid:
             with suppress(ProcessLookupError, PermissionError):

@@ -1,7 +1,7 @@
 """How a fork server comes to be: walls, then what is to be imported, then the filter, then requests.
 
-Started as ``python -s -P -S -c "…" folder control owner``, the last two being descriptors: a socket, and the
-process without which there is nothing to serve.
+Started as ``python -s -P -S -c "…" folder control lane owner``, the last three being descriptors: two sockets
+(see ForkServer), and the process without which there is nothing to serve.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any
 
 from . import kernel, landlock, namespaces, seccomp
-from .child import Surroundings, limit_all
+from .child import Surroundings, limit_all, rehearse
 from .forkserver import ForkServer
 from .numbers import machine
 from .request import MAX_LENGTH
@@ -47,14 +47,15 @@ COMMON = (
 
 def main() -> None:
     """Becomes a fork server."""
-    control, owner = socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3])
+    control, lane = (socket.socket(fileno=int(number)) for number in sys.argv[2:4])
+    owner = int(sys.argv[4])
     config = json.loads(control.recv(MAX_LENGTH))
 
     def tell(**said: Any) -> None:
         control.send(json.dumps(said).encode())
 
     def inside() -> None:
-        _serve(control, owner, config, tell)
+        _serve(control, lane, owner, config, tell)
 
     def start() -> None:
         # While there is a /proc; what is read from it later is of this process still.
@@ -71,9 +72,11 @@ def main() -> None:
         os._exit(1)
 
 
-def _serve(control: socket.socket, owner: int, config: dict[str, Any], tell: Any) -> None:
+def _serve(
+    control: socket.socket, lane: socket.socket, owner: int, config: dict[str, Any], tell: Any
+) -> None:
     try:
-        server = _confine(control, owner, config)
+        server = _confine(control, lane, owner, config)
     except Exception as error:  # as above; in the native tier this is another process
         tell(failed=f"{type(error).__name__}: {error}")
         os._exit(1)
@@ -83,7 +86,9 @@ def _serve(control: socket.socket, owner: int, config: dict[str, Any], tell: Any
     os._exit(0)
 
 
-def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> ForkServer:
+def _confine(
+    control: socket.socket, lane: socket.socket, owner: int, config: dict[str, Any]
+) -> ForkServer:
     tier, box = config["tier"], config["box"]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.clear()
@@ -107,6 +112,7 @@ def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> Fork
     for name in (*COMMON, *config["preload"]):
         importlib.import_module(name)
     limit_all()
+    rehearse()
     os.umask(0o022)
     # Programs may import helpers that lie beside them.
     sys.path.insert(0, box)
@@ -125,6 +131,7 @@ def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> Fork
     gc.disable()
     return ForkServer(
         control,
+        lane,
         owner,
         surroundings,
         alone=tier in ("native", "bubblewrap"),
