@@ -24,25 +24,13 @@ from .forkserver import ForkServer
 from .numbers import machine
 from .request import MAX_LENGTH
 
-# Imported once here, so that no program pays for them.
-COMMON = (
-    *(
-        "abc",
-        "argparse",
-        "array",
-        "ast",
-        "base64",
-        "bisect",
-        "calendar",
-        "cmath",
-        "collections",
-        "copy",
-        "csv",
-    ),
-    *("dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq", "inspect"),
-    *("io", "itertools", "json", "linecache", "math", "numbers", "operator", "pprint", "random", "re"),
-    *("statistics", "string", "struct", "textwrap", "time", "traceback", "types", "typing"),
-)
+# Imported once here, so that no program pays for them: what programs of the common kind import. Each adds to what
+# every fork costs, and the rest of the standard library is imported in milliseconds by whoever wants it.
+COMMON = """
+    abc array ast bisect collections copy dataclasses datetime decimal enum fractions functools heapq inspect io
+    itertools json linecache math numbers operator random re statistics string struct textwrap time traceback types
+    typing
+""".split()
 
 
 def main() -> None:
