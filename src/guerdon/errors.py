@@ -10,6 +10,7 @@
     ├── CrashError            the worker process died
     ├── MemoryLimitError      the worker process outgrew its memory
     ├── RemoteError           a remote reward did not answer with a result
+    ├── SandboxError          the sandbox cannot run the program, or lost it
     ├── MissingExtraError     an optional dependency is not installed
     ├── ResumeError           an output file does not belong to this run
     └── NotApplicableError    the reward does not apply to this sample, so there is no score
@@ -108,6 +109,12 @@ class RemoteError(RewardError):
     kind = "remote"
 
 
+class SandboxError(RewardError):
+    """The sandbox cannot run the program here, or lost it; that says nothing of the program."""
+
+    kind = "sandbox"
+
+
 class MissingExtraError(RewardError, ImportError):
     """An optional dependency is missing; the message is the line that installs it."""
 
@@ -143,6 +150,7 @@ _BY_KIND: dict[str, type[RewardError]] = {
         CrashError,
         MemoryLimitError,
         RemoteError,
+        SandboxError,
         MissingExtraError,
         ResumeError,
         NotApplicableError,

@@ -9,7 +9,7 @@ import re
 import types
 import typing
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -17,6 +17,29 @@ from guerdon.types import Message
 
 Form = Callable[[Any], list[Any]]
 """Messages in the shape that a function wants."""
+
+
+T = TypeVar("T")
+
+
+class _Set:
+    """Marks what is set by whoever runs a reward."""
+
+
+Setting = Annotated[T, _Set]
+"""The annotation of a parameter that no row of the data sets, and no request to a server: a folder to read, say.
+
+Such a parameter has the value that it is given in Python or on the command line, else its default.
+"""
+
+
+def settings_of(function: Callable[..., Any]) -> frozenset[str]:
+    """The names of the parameters that are annotated as a Setting."""
+    try:
+        hints = typing.get_type_hints(code_behind(function), include_extras=True)
+    except Exception:  # annotations are the user's code, whatever they raise
+        return frozenset()
+    return frozenset(n for n, hint in hints.items() if _Set in getattr(hint, "__metadata__", ()))
 
 
 def hints_of(function: Callable[..., Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from guerdon.errors import BindingError
-from guerdon.reward.annotations import Form, hints_of, message_form, wants_chat
+from guerdon.reward.annotations import Form, hints_of, message_form, settings_of, wants_chat
 from guerdon.reward.options import RewardOptions
 from guerdon.types import Message, Sample
 
@@ -85,6 +85,10 @@ def _column(name: str) -> Getter:
     return functools.partial(_value_in_column, name)
 
 
+def _nothing(_source: Any) -> Any:
+    return MISSING
+
+
 def _value_in_column(name: str, sample: Sample) -> Any:
     return sample.metadata.get(name, MISSING)
 
@@ -128,6 +132,8 @@ class Parameter:
     required: bool
     positional_only: bool
     annotation: Any
+    is_setting: bool = False
+    """Whether it is given by the caller only, never by a sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +167,7 @@ def signature_of(function: Callable[..., Any], name: str) -> Signature:
             f"{name} has no signature that can be read; wrap it in a function with named parameters"
         ) from None
     hints = hints_of(function)
+    settings = settings_of(function)
     found = []
     gathered = ""
     takes_kwargs = False
@@ -176,6 +183,7 @@ def signature_of(function: Callable[..., Any], name: str) -> Signature:
                     parameter.default is inspect.Parameter.empty,
                     parameter.kind is inspect.Parameter.POSITIONAL_ONLY,
                     hints.get(parameter.name, parameter.annotation),
+                    parameter.name in settings,
                 )
             )
     if gathered and not takes_kwargs and all(not parameter.required for parameter in found):
@@ -235,6 +243,8 @@ class Plan:
         self._extra = {n: g for n, g in POINTWISE.items() if n not in self._given and n not in hidden}
 
     def _getter(self, parameter: Parameter) -> Getter:
+        if parameter.is_setting:
+            return _nothing
         getter = POINTWISE.get(parameter.name) or _column(parameter.name)
         if parameter.name in ("messages", "original_messages"):
             form = message_form(parameter.annotation)
@@ -302,6 +312,8 @@ class BatchPlan:
         self._positional = [p.name for p in signature.parameters if p.positional_only]
 
     def _getter(self, parameter: Parameter) -> BatchGetter:
+        if parameter.is_setting:
+            return _nothing
         special: Mapping[str, BatchGetter] = {
             "completions": self._completions,
             "prompts": self._prompts,

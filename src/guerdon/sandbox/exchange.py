@@ -54,7 +54,11 @@ def _contents(job: Job) -> dict[str, bytes]:
     if job.kind in ("calls", "pair"):
         contents |= {"q": job.questions, "a": b""}
     if job.kind == "command" or job.arguments:
-        line = {"arguments": job.arguments, "environment": dict(job.environment)}
+        line = {
+            "arguments": job.arguments,
+            "environment": dict(job.environment),
+            "stack": job.stack_mb << 20,
+        }
         contents["g"] = json.dumps(line).encode()
     if job.files:
         contents["f"] = packed(job.files)

@@ -40,6 +40,8 @@ class Execution:
     """What stood between the program and this machine."""
     detail: str = ""
     """One line on what went wrong, for people."""
+    compiled: bool | None = None
+    """False where the compiler refused the program, True where it did not, None where nothing was compiled."""
 
     @property
     def ok(self) -> bool:
@@ -62,10 +64,14 @@ class Job:
     arguments: tuple[str, ...] = ()
     """``program``: its ``sys.argv[1:]``. ``command``: the whole command line, its first part absolute."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """``command`` only."""
+    """``command`` only, on top of the sandbox's own."""
+    stack_mb: int = 8
+    """``command`` only: MiB of the main thread's stack."""
     collect: tuple[str, ...] = ()
-    """Files of the working directory to bring back, such as what a compiler made."""
+    """Files of the working directory to bring back, such as what a compiler made; ``*`` stands for anything."""
     limits: Limits = field(default_factory=Limits)
+    reveals: bool = False
+    """Whether it holds what is expected of a program, as a checker's job does: it must not leave this machine."""
     steps: int = 1
     """How many tests share the process. Each answer that it writes restarts the clocks of ``limits``."""
 
@@ -87,6 +93,8 @@ class Report:
     memory_mb: float = 0.0
     tier: Tier = "none"
     detail: str = ""
+    compiled: bool | None = None
+    """As in Execution."""
 
 
 class Executor(Protocol):

@@ -1,1 +1,188 @@
-def run_tests(*a, **k): raise NotImplementedError
+"""Tests of a program: which jobs they become, and what the reports mean.
+
+What is expected stays here, or in the tester's process; a job of kind ``program`` or ``calls`` never holds it.
+What such a job reports was written by the program: it is a claim of values, compared here, and never a verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from guerdon.errors import InputError
+from guerdon.sandbox import call_tests, pair_tests
+from guerdon.sandbox.asserts import reading
+from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest, Test, TestResult
+from guerdon.sandbox.comparison import Comparison
+from guerdon.sandbox.execution import NO_VERDICT, Executor, Job, Report
+from guerdon.sandbox.inside import values
+from guerdon.sandbox.limits import Limits
+from guerdon.sandbox.verdicts import Program, failed, result
+
+_BATCH = 200
+"""Tests that share a process at most."""
+_SYNTAX_ERRORS = re.compile(rb"(SyntaxError|IndentationError|TabError): [^\n]*\s*\Z")
+_LINE = re.compile(rb'File "[^"\n]*", line (\d{1,7})')
+
+
+def run_tests(
+    executor: Executor,
+    program: str,
+    tests: Sequence[Test],
+    *,
+    compare: Comparison | str = "lines",
+    stop_on_failure: bool = False,
+    files: Mapping[str, str | bytes] | None = None,
+    limits: Limits | None = None,
+    tuples_as_lists: bool = False,
+    prelude: bool = False,
+) -> list[TestResult]:
+    """Runs the tests, and gives a result for each in their order; up to the first failure if so asked.
+
+    Tests that are calls share a process until one of them ends it. ``compare`` is for what is printed; "floats"
+    allows its tolerance for returned floats, too. ``tuples_as_lists`` lets a tuple equal a list, for data sets
+    whose JSON made lists of tuples. ``prelude`` gives the program the names that online judges provide, such
+    as ``List``. A worker that was lost is tried once more; then, and where no worker is to be had, the result's
+    status is in NO_VERDICT and says nothing of the program.
+
+    Raises InputError for a test that is malformed: code that does not compile, an argument or an expected value
+    that is no plain data.
+    """
+    setting = Program(
+        executor=_Retrying(executor),
+        source=program.encode("utf-8", "surrogatepass"),
+        files={name: _bytes(content) for name, content in (files or {}).items()},
+        limits=limits or Limits(),
+        compare=Comparison.of(compare),
+        tuples_as_lists=tuples_as_lists,
+        prelude=prelude,
+    )
+    results: list[TestResult] = []
+    for found in _results(setting, tests, stop_on_failure):
+        results.append(found)
+        if stop_on_failure and not found.passed:
+            break
+    return results
+
+
+class _Retrying:
+    """An executor that tries once more where a worker was lost."""
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+
+    def execute(self, job: Job) -> Report:
+        report = self.executor.execute(job)
+        return self.executor.execute(job) if report.status == "worker_lost" else report
+
+
+def _results(setting: Program, tests: Sequence[Test], stop_on_failure: bool) -> Iterator[TestResult]:
+    broken: TestResult | None = None
+    for batch in _batches(tests):
+        first = batch[0]
+        if broken is not None:
+            yield from (broken for _ in batch)
+        elif isinstance(first, StdinTest):
+            found, broken = _printed(setting, first)
+            yield found
+        elif isinstance(first, call_tests.Asked):
+            asked = [test for test in batch if isinstance(test, call_tests.Asked)]
+            for found, no_python in call_tests.run(setting, asked, stop_on_failure):
+                broken = found if no_python else None
+                yield found
+        elif isinstance(first, pair_tests.Planned):
+            yield pair_tests.run(setting, first)
+
+
+def _batches(tests: Sequence[Test]) -> Iterator[list[StdinTest | call_tests.Asked | pair_tests.Planned]]:
+    """Tests in their order; calls that follow each other together."""
+    calls: list[StdinTest | call_tests.Asked | pair_tests.Planned] = []
+    for number, test in enumerate(tests, 1):
+        step = _step(test, number)
+        if isinstance(step, call_tests.Asked) and len(calls) < _BATCH:
+            calls.append(step)
+            continue
+        if calls:
+            yield calls
+        calls = []
+        if isinstance(step, call_tests.Asked):
+            calls.append(step)
+        else:
+            yield [step]
+    if calls:
+        yield calls
+
+
+def _step(test: Test, number: int) -> StdinTest | call_tests.Asked | pair_tests.Planned:
+    try:
+        match test:
+            case StdinTest():
+                return test
+            case CallTest():
+                return call_tests.of_call(test)
+            case AssertTest():
+                read = reading(test)
+                return (
+                    call_tests.of_assertions(read.found) if read.way == "calls" else pair_tests.Planned(read)
+                )
+    except (InputError, values.EncodingError) as error:
+        raise InputError(f"test {number}: {error}") from None
+    raise InputError(f"test {number} is a {type(test).__name__}, no StdinTest, CallTest or AssertTest")
+
+
+def _printed(setting: Program, test: StdinTest) -> tuple[TestResult, TestResult | None]:
+    """The result of a test by what is printed, and the result of all others where the program is no Python."""
+    job = Job(
+        kind="program",
+        program=setting.source,
+        stdin=test.stdin.encode("utf-8", "surrogatepass"),
+        files=setting.files,
+        limits=setting.limits,
+    )
+    report = setting.executor.execute(job)
+    revealing = _told(test, report)
+    if report.status != "ok":
+        found = failed(report, _ended(report), revealing)
+        return found, found if _no_python(report) else None
+    judged = setting.compare.judge(setting.executor, test.stdin, test.expected, report.stdout, setting.limits)
+    if isinstance(judged, Report):
+        status = judged.status if judged.status in NO_VERDICT else "unavailable"
+        why = f"the checker gave no verdict: {_ended(judged)}"
+        return replace(failed(report, why, revealing), status=status), None
+    if not judged:
+        return result(report, False, "wrong output", revealing), None
+    return result(report, True), None
+
+
+def _told(test: StdinTest, report: Report) -> str:
+    def shown(text: str | bytes) -> str:
+        return repr(text.decode("utf-8", "replace") if isinstance(text, bytes) else text)[:2000]
+
+    told = f"input {shown(test.stdin)}, expected {shown(test.expected)}, printed {shown(report.stdout)}"
+    return f"{told}, standard error {shown(report.stderr[-2000:])}" if report.stderr else told
+
+
+def _ended(report: Report) -> str:
+    """How a program ended, without a word of its own."""
+    if _no_python(report):
+        name = _SYNTAX_ERRORS.search(report.stderr)
+        lines = _LINE.findall(report.stderr)
+        where = f" in line {int(lines[-1])}" if lines else ""
+        return f"{name[1].decode() if name else 'SyntaxError'}{where}"
+    if report.status == "ok":
+        return "it ended without one"
+    if report.status == "error":
+        return f"exit code {report.exit_code}"
+    return report.detail or report.status
+
+
+def _no_python(report: Report) -> bool:
+    """Whether the program did not compile: the interpreter's words, and no call on the way to them."""
+    if report.status != "error" or not _SYNTAX_ERRORS.search(report.stderr):
+        return False
+    return b"Traceback (most recent call last)" not in report.stderr
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content

@@ -9,18 +9,21 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Self
-
-from guerdon.sandbox.comparison import Comparison
-from guerdon.sandbox.judging import run_tests
+from typing import TYPE_CHECKING, Any, Self
 
 from guerdon.errors import InputError
-from guerdon.sandbox import tiers
+from guerdon.sandbox import languages, polyglot, tiers
+from guerdon.sandbox.artefacts import Artefacts
 from guerdon.sandbox.cases import Test, TestResult
-from guerdon.sandbox.execution import Execution, Job, Report, Tier
+from guerdon.sandbox.comparison import Comparison
+from guerdon.sandbox.execution import Execution, Executor, Job, Report, Tier
+from guerdon.sandbox.judging import run_tests
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.pool import Pool
 from guerdon.sandbox.surroundings import Spec, check_preload
+
+if TYPE_CHECKING:
+    from guerdon.sandbox.providers import Provider
 
 Files = Mapping[str, str | bytes]
 
@@ -33,10 +36,13 @@ class Sandbox:
     the processors that this process may use). ``preload`` names modules that are imported before a program
     starts, such as ``numpy``, so that no program pays for them. Nothing is started before it is needed.
 
+    With a ``provider`` (``"piston:http://host:2000"``, or an object of ``guerdon.sandbox.providers``) programs run
+    at that service; only a dataset's own checkers, which know what is expected, still run here.
+
     Safe to share between threads. Use it as a context manager, or close it; what is left open ends with the
     process, however that ends.
 
-    Raises InputError for an unknown isolation, a module that is not installed, or no workers.
+    Raises InputError for an unknown isolation or provider, a module that is not installed, or no workers.
 
     >>> with Sandbox() as sandbox:
     ...     done = sandbox.run("print(sum(map(int, input().split())))", stdin="1 2 3")
@@ -51,6 +57,7 @@ class Sandbox:
         workers: int | None = None,
         preload: Sequence[str] = (),
         limits: Limits | None = None,
+        provider: Provider | str | None = None,
     ) -> None:
         if isolation not in tiers.ISOLATIONS:
             raise InputError(f"isolation must be one of {', '.join(tiers.ISOLATIONS)}, not {isolation!r}")
@@ -61,7 +68,9 @@ class Sandbox:
         self.preload = (preload,) if isinstance(preload, str) else tuple(preload)
         check_preload(self.preload)
         self.limits = limits or Limits()
+        self.provider = None if provider is None else _provider_of(provider)
         self._pool = Pool(self.workers)
+        self._artefacts = Artefacts()
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
         self._chosen: tuple[Tier, str] | None = None
@@ -69,6 +78,8 @@ class Sandbox:
     @property
     def tier(self) -> Tier:
         """What stands between programs and this machine; found out by trying, the first time it is asked for."""
+        if self.provider is not None:
+            return "remote"
         return self._tier_and_reason()[0]
 
     def _tier_and_reason(self) -> tuple[Tier, str]:
@@ -84,10 +95,13 @@ class Sandbox:
             return Report(status="unavailable", detail=reason, tier=tier)
         spec = Spec(
             tier,
-            preload=self.preload if job.kind != "command" else (),
+            preload=self.preload,
             scratch_mb=max(job.limits.scratch_mb, self.limits.scratch_mb),
-            commands=job.kind == "command",
         )
+        if job.kind == "command":
+            # One kind for all languages, their compilers among them.
+            room = max(polyglot.COMPILE.scratch_mb, job.limits.scratch_mb)
+            spec = Spec(tier, scratch_mb=room, commands=True, shown=languages.shown())
         return self._pool.do(spec, job)
 
     def run(
@@ -106,8 +120,21 @@ class Sandbox:
         takes the place of the sandbox's own. What went wrong is in the execution's ``status``: nothing is
         raised for what a program did.
 
+        ``language`` is python, javascript, c, cpp, rust, go, java or bash, or a common other name of one. What
+        is compiled is kept for the next run of the same source; one that does not compile has the status
+        ``error`` and ``compiled=False``. Without the language's tools the status is ``unavailable``.
+
         Raises InputError for a path that leads out of the working directory, and for an unknown language.
         """
+        if self.provider is not None:
+            return self.provider.run(
+                program,
+                language=language,
+                stdin=_bytes(stdin),
+                files=checked_files(files or {}),
+                arguments=tuple(arguments),
+                limits=limits or self.limits,
+            )
         job = Job(
             kind="program",
             program=_bytes(program),
@@ -116,7 +143,15 @@ class Sandbox:
             arguments=tuple(arguments),
             limits=limits or self.limits,
         )
-        return _execution(self.execute(job))
+        spoken = self._speaking(language, job.program, job.files)
+        return _execution((spoken or self).execute(job))
+
+    def _speaking(self, language: str, source: bytes, files: Mapping[str, bytes]) -> polyglot.Polyglot | None:
+        """What runs programs of another language; None for Python."""
+        recipe = languages.named(language)
+        if recipe is None:
+            return None
+        return polyglot.Polyglot(self, recipe, self._artefacts, source, files)
 
     def run_tests(
         self,
@@ -133,20 +168,34 @@ class Sandbox:
 
         ``compare`` says when output is as expected (see Comparison). With ``stop_on_failure`` the list ends
         with the first test that failed. A result whose status is ``worker_lost`` or ``unavailable`` says
-        nothing of the program.
+        nothing of the program. In languages other than Python only what is printed can be tested.
 
+        Raises InputError for a test that is malformed or of a kind that ``language`` has not.
+
+        >>> from guerdon.sandbox import CallTest
         >>> with Sandbox() as sandbox:
         ...     results = sandbox.run_tests("def double(x): return 2 * x", [CallTest("double", [3], expected=6)])
         >>> results[0].passed
         True
         """
+        laid_out = checked_files(files or {})
+        executor: Executor = self
+        if self.provider is not None:
+            from guerdon.sandbox.providers import RemoteExecutor
+
+            executor = RemoteExecutor(self.provider, language=language, near=self)
+        elif (spoken := self._speaking(language, _bytes(program), laid_out)) is not None:
+            if failed := spoken.refusal(tests):
+                # It comes to the same for all of them.
+                return [failed] * (min(1, len(tests)) if stop_on_failure else len(tests))
+            executor = spoken
         return run_tests(
-            self,
+            executor,
             program,
             tests,
             compare=compare,
             stop_on_failure=stop_on_failure,
-            files=checked_files(files or {}),
+            files=laid_out,
             limits=limits or self.limits,
         )
 
@@ -214,6 +263,8 @@ class Sandbox:
         if threads is not None:
             threads.shutdown(cancel_futures=True)
         self._pool.close()
+        if self.provider is not None:
+            self.provider.close()
 
     def __enter__(self) -> Self:
         return self
@@ -230,6 +281,13 @@ class Sandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await asyncio.to_thread(self.close)
+
+
+def _provider_of(provider: Provider | str) -> Provider:
+    # What speaks HTTP is imported by those who want it only.
+    from guerdon.sandbox.providers import provider_of
+
+    return provider_of(provider)
 
 
 def _bytes(text: str | bytes) -> bytes:
@@ -258,4 +316,5 @@ def _execution(report: Report) -> Execution:
         memory_mb=report.memory_mb,
         tier=report.tier,
         detail=report.detail,
+        compiled=report.compiled,
     )

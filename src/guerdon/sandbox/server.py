@@ -18,7 +18,8 @@ from typing import Any
 from guerdon.sandbox.exchange import Exchange, unpacked
 from guerdon.sandbox.execution import Job, Report, Status, Tier
 from guerdon.sandbox.inside.request import Answer, Request
-from guerdon.sandbox.surroundings import BOX, Spec, bubblewrap_line, configuration
+from guerdon.sandbox.surroundings import AT_START, BOX, Spec, bubblewrap_line, configuration
+from guerdon.sandbox.watch import LOOK_S, Watch, children_of
 
 START_S = 30.0
 """Seconds that a fork server may take to start, its preloaded modules included."""
@@ -26,8 +27,6 @@ GRACE_S = 5.0
 """Seconds beyond a job's own clocks after which its fork server is held to be stuck."""
 MAX_REPLY = 64 * 1024
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from inside.boot import main; main()"
-# Addresses of functions are looked up at the start, not by each fork anew.
-_ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1"}
 _PREFIX = "guerdon-sandbox-"
 
 
@@ -83,7 +82,7 @@ class ForkServer:
             self._process = subprocess.Popen(
                 [*before, self.spec.python, "-s", "-P", "-S", "-X", "utf8", "-c", _BOOT, folder]
                 + [str(descriptor) for descriptor in inherited],
-                env=_ENVIRONMENT,
+                env=AT_START,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -140,12 +139,38 @@ class ForkServer:
                 way.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
             except OSError as error:
                 raise ServerLostError(f"the fork server is gone: {error.strerror}") from None
-            heard = self._hear(time.monotonic() + limits.wall_s * job.steps + GRACE_S)
+            deadline = time.monotonic() + limits.wall_s * job.steps + GRACE_S
+            if job.kind == "command" or limits.processes > 1:
+                self._watch(job, deadline)
+            heard = self._hear(deadline)
             if not heard:
                 raise ServerLostError("the fork server ended, or hung, while it ran the program")
             return self._report(job, exchange, Answer.unpacked(heard))
         finally:
             exchange.close()
+
+    def _watch(self, job: Job, deadline: float) -> None:
+        """Returns when there is an answer, or none to be expected; ends a run that uses too much together."""
+        limits = job.limits
+        watch = Watch(
+            self._forker(),
+            memory=(limits.memory_mb << 20) * (2 if job.kind == "pair" else 1),
+            cpu_s=limits.cpu_s * job.steps,
+            processes=limits.processes,
+        )
+        while not self._poller.poll(LOOK_S * 1000) and time.monotonic() < deadline:
+            reason = watch.look()
+            if reason:
+                # Should it have ended by itself by now, this does nothing.
+                with suppress(OSError):
+                    self._control.send(reason.encode())
+                return
+
+    def _forker(self) -> int:
+        """The process that forks: under bubblewrap the child of the one that was started."""
+        if self.pid or self._process is None:
+            return self.pid
+        return next(iter(children_of(self._process.pid)), self._process.pid)
 
     def _report(self, job: Job, exchange: Exchange, answer: Answer) -> Report:
         size = job.limits.output_kb * 1024
@@ -207,6 +232,8 @@ def _status_of(
         return "timeout", "it overran its time limit"
     if reason == "memory_limit":
         return "memory_limit", "it outgrew its memory limit"
+    if reason == "process_limit":
+        return "killed", "it started more processes than it may"
     if reason == "scratch_limit":
         return "killed", "it wrote more files than it may"
     if reason:
@@ -219,7 +246,9 @@ def _status_of(
     if signalled == signal.SIGXFSZ:
         return "output_limit", "it wrote a file that is larger than it may be"
     if signalled is not None:
-        return "killed", f"ended by {signal.Signals(signalled).name}"
+        # A real-time signal has no name.
+        known = signalled in set(signal.Signals)
+        return "killed", f"ended by {signal.Signals(signalled).name if known else f'signal {signalled}'}"
     return "error", last[:200].decode("utf-8", "replace") or f"exit status {exit_code}"
 
 

@@ -19,14 +19,20 @@ _TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "LANG": "C.UTF-8",
-    "PYTHONHASHSEED": "0",
     # One thread a program: what numpy starts by itself would count against its limits.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
+}
+AT_START = {
+    # The same program gives the same verdict each time, the order of its sets among it.
+    "PYTHONHASHSEED": "0",
     # Each arena reserves 64 MiB of the address space that is limited.
     "MALLOC_ARENA_MAX": "1",
+    # The addresses of functions are looked up at once, not by each fork anew.
+    "LD_BIND_NOW": "1",
 }
+"""The environment of the interpreter when it starts; what programs see is _ENVIRONMENT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +148,9 @@ def bubblewrap_line(spec: Spec, folder: str, program: str) -> list[str]:
     """
     config = configuration(spec, BOX)
     line = [program, "--unshare-all", "--as-pid-1", "--cap-drop", "ALL", "--uid", "1000", "--gid", "1000"]
-    line += ["--hostname", "sandbox", "--clearenv", "--setenv", "PYTHONHASHSEED", "0", "--proc", "/proc"]
+    line += ["--hostname", "sandbox", "--clearenv", "--proc", "/proc"]
+    for name, value in AT_START.items():
+        line += ["--setenv", name, value]
     library = os.path.dirname(os.path.realpath(spec.python))
     for path in _outermost([*config["shown"], os.path.join(folder, "inside"), spec.python, library]):
         line += ["--ro-bind", path, path]
@@ -151,5 +159,7 @@ def bubblewrap_line(spec: Spec, folder: str, program: str) -> list[str]:
     for name in ("null", "zero", "full", "random", "urandom"):
         line += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     line += ["--perms", "0777", "--size", str(spec.scratch_mb << 20), "--tmpfs", BOX]
-    line += ["--symlink", BOX[1:], "/tmp", "--remount-ro", "/", "--chdir", "/", "--"]
-    return line
+    if not any(part.startswith("/tmp/") for part in line):
+        # Where something that is shown lies in it, it is a folder already.
+        line += ["--symlink", BOX[1:], "/tmp"]
+    return [*line, "--remount-ro", "/", "--chdir", "/", "--"]

@@ -6,6 +6,8 @@ Started as ``python -s -P -S -c "…" folder control lane owner``, the last thre
 
 from __future__ import annotations
 
+import _sitebuiltins
+import builtins
 import gc
 import importlib
 import json
@@ -31,6 +33,7 @@ COMMON = """
     itertools json linecache math numbers operator random re statistics string struct textwrap time traceback types
     typing
 """.split()
+_HARMLESS = ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 def main() -> None:
@@ -90,7 +93,7 @@ def _confine(
         kernel.join_session_keyring()
         kernel.no_new_privileges()
         landlock.restrict(
-            readable=[path for path in config["shown"] if os.path.exists(path)],
+            readable=[path for path in (*config["shown"], *_HARMLESS) if os.path.exists(path)],
             executable=[path for path in config["executable"] if os.path.exists(path)],
             writable=[box, "/dev/null"],
         )
@@ -99,6 +102,10 @@ def _confine(
     os.chdir(box)
     for name in (*COMMON, *config["preload"]):
         importlib.import_module(name)
+    # What the module site gives to interactive use, honest programs end by, too.
+    for name in ("exit", "quit"):
+        setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
+    sys.dont_write_bytecode = True
     limit_all()
     rehearse()
     os.umask(0o022)

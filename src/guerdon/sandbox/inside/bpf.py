@@ -107,7 +107,7 @@ def by_number(blocks: Mapping[int, Block], between: Block, beyond: Block, last: 
             steps.append((number, block))
     if steps[-1][1] != beyond:
         steps.append((last + 1, beyond))
-    return _bisect(steps)
+    return _bisect(steps, last + 2)
 
 
 def assemble(block: Block) -> bytes:
@@ -117,11 +117,14 @@ def assemble(block: Block) -> bytes:
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in block)
 
 
-def _bisect(steps: list[tuple[int, Block]]) -> Block:
+def _bisect(steps: list[tuple[int, Block]], end: int) -> Block:
+    """Halves the numbers rather than the steps: Linux tries each number once when a filter is installed."""
     if len(steps) == 1:
         return steps[0][1]
-    middle = len(steps) // 2
-    return if_at_least(steps[middle][0], _bisect(steps[middle:]), _bisect(steps[:middle]))
+    centre = (steps[0][0] + end) / 2
+    middle = min(range(1, len(steps)), key=lambda index: abs(steps[index][0] - centre))
+    start = steps[middle][0]
+    return if_at_least(start, _bisect(steps[middle:], end), _bisect(steps[:middle], start))
 
 
 def _branch(code: int, value: int, then: Block, otherwise: Block) -> Block:

@@ -1,8 +1,8 @@
 """Calls of a program's functions, many in one process.
 
 ``questions`` is lines. The first holds options, every other one the calls of one test: ``[[function, arguments,
-keyword arguments], …]`` as inside.values writes it. The program's answers are written in the same order, those of
-one test at once, a line each: ``[test, call, null, word, …]`` (see solution.told). Before the first test comes
+keyword arguments or null], …]`` as inside.values writes it. The program's answers are written in the same order,
+those of one test at once, a line each: ``[test, call, null, word, …]`` (see solution.told). Before the first test comes
 ``["ready"]``, or ``["failed", names, message, line]`` where the program itself raised.
 
 No line is more than a claim: it was written by a process that runs the program, which may write what it likes.
@@ -21,14 +21,12 @@ from . import solution, testcode, values
 
 
 def answer(source: bytes, questions: bytes, write: Callable[[bytes], None]) -> None:
-    """Runs the program and answers the questions; lets through SystemExit and KeyboardInterrupt."""
+    """Runs the program and answers the questions."""
     first, *lines = questions.split(b"\n")
     options: dict[str, Any] = json.loads(first)
     live = options.get("live")
     try:
         module = solution.load(source, prelude=options["prelude"], setup=live["setup"] if live else "")
-    except (SystemExit, KeyboardInterrupt):
-        raise
     except BaseException as error:  # whatever the program raises is told
         write(_line(["failed", *solution.account(error)]))
         return
@@ -42,9 +40,9 @@ def answer(source: bytes, questions: bytes, write: Callable[[bytes], None]) -> N
 
 
 def _answered(
-    module: ModuleType, number: list[int], name: str, arguments: list[Any], keywords: dict[str, Any]
+    module: ModuleType, number: list[int], name: str, arguments: list[Any], keywords: dict[str, Any] | None
 ) -> bytes:
-    return solution.told(number, lambda: solution.find(module, name)(*arguments, **keywords)) + b"\n"
+    return solution.told(number, lambda: solution.find(module, name)(*arguments, **keywords or {})) + b"\n"
 
 
 def _line(answer: list[Any]) -> bytes:

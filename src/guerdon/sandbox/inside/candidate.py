@@ -24,8 +24,6 @@ def serve(source: bytes, channel: socket.socket) -> None:
         return
     try:
         module = solution.load(source, prelude=prelude)
-    except (SystemExit, KeyboardInterrupt):
-        raise
     except BaseException as error:  # whatever the program raises is told at the first call
         failure = solution.account(error)
     while True:

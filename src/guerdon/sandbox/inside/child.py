@@ -8,6 +8,7 @@ import array
 import atexit
 import gc
 import json
+import linecache
 import os
 import random
 import resource
@@ -27,6 +28,7 @@ from .request import MAX_DESCRIPTORS, MAX_LENGTH, Request
 NAME = "main.py"
 MAX_ANSWERS = 16 << 20
 MAX_OPEN = 256
+STACK = 64 << 20
 _HIGHEST = 1 << 20
 _REHEARSALS = 10
 _REHEARSED = b"""
@@ -71,6 +73,9 @@ class Surroundings:
 def limit_all() -> None:
     """Sets the limits that are the same for every run; the fork server keeps to them, too."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_OPEN, MAX_OPEN))
+    # Deep recursion is what programs of this kind do; threads keep the size that the process was started with.
+    stack = min(STACK, resource.getrlimit(resource.RLIMIT_STACK)[1] % (1 << 64))
+    resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
     for none in (resource.RLIMIT_CORE, resource.RLIMIT_MSGQUEUE, resource.RLIMIT_MEMLOCK):
         resource.setrlimit(none, (0, 0))
 
@@ -168,14 +173,14 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
     given = request.descriptors
     if role == "tester":
         null = os.open(os.devnull, os.O_RDWR)
-        streams = (null, null, null)
+        streams = (null, os.dup(null), os.dup(null))
     else:
         streams = (given.get("i", 0), given["o"], given["e"])
         for name in "ioe":
             if name in given:
                 del given[name]
         if "f" in given:
-            _lay_files(_read(given.pop("f")), surroundings.box)
+            _lay_files(_read(given.pop("f")), surroundings.box, 0o755 if role == "command" else 0o644)
     for number, descriptor in enumerate(streams):
         if descriptor != number:
             os.dup2(descriptor, number)
@@ -191,7 +196,9 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
     resource.setrlimit(which, (memory, memory))
     # Threads count as well, and so do the fork server itself and the other of a pair.
     tasks = request.processes + 64
-    resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
+    # Without a user namespace all that its user runs would count; whoever watches commands counts theirs.
+    if role != "command" or not surroundings.own_session:
+        resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
 
 
 def _read(descriptor: int) -> bytes:
@@ -204,14 +211,16 @@ def _read(descriptor: int) -> bytes:
     return text
 
 
-def _lay_files(packed: bytes, box: str) -> None:
+def _lay_files(packed: bytes, box: str, mode: int) -> None:
     """Lays out files that came as a line of JSON with their names and sizes, and their contents after it."""
     index, _, body = packed.partition(b"\n")
     at = 0
     for name, size in json.loads(index):
         path = os.path.join(box, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
+        # The mode is given at once: where chmod would reach the host's files, it does nothing.
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+        with open(descriptor, "wb") as file:
             file.write(body[at : at + size])
         at += size
 
@@ -232,11 +241,13 @@ def _start(
         # What the interpreter ignores, a program of another kind would not expect to be ignored.
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
-        os.execve(line["arguments"][0], line["arguments"], line["environment"])
+        largest = resource.getrlimit(resource.RLIMIT_STACK)[1]
+        resource.setrlimit(resource.RLIMIT_STACK, (min(line["stack"], largest), largest))
+        os.execve(line["arguments"][0], line["arguments"], {**os.environ, **line["environment"]})
     gc.enable()
     if role == "program":
         arguments = json.loads(texts["g"])["arguments"] if "g" in texts else []
-        _finish(_as_main(texts["p"], arguments))
+        _finish(_as_main(texts["p"], arguments), texts["p"])
 
     def write(line: bytes) -> None:
         while line:
@@ -258,7 +269,7 @@ def _as_main(source: bytes, arguments: list[str]) -> Callable[[], None]:
     return lambda: exec(compile(source, NAME, "exec", dont_inherit=True), module.__dict__)
 
 
-def _finish(main: Callable[[], None]) -> NoReturn:
+def _finish(main: Callable[[], None], source: bytes = b"") -> NoReturn:
     """Runs ``main`` and ends as the interpreter would: message, threads, exit functions, buffers."""
     status = 0
     try:
@@ -266,14 +277,14 @@ def _finish(main: Callable[[], None]) -> NoReturn:
     except SystemExit as stop:
         status = _exit_code(stop.code)
     except BaseException as error:  # the program's own, to be shown as the interpreter shows it
-        _show(error)
+        _show(error, source)
         status = 1
     try:
         if _thread._count():
             threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter calls before it ends
         atexit._run_exitfuncs()
     except BaseException as error:  # the program's own, as above
-        _show(error)
+        _show(error, source)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -291,11 +302,12 @@ def _exit_code(code: Any) -> int:
     return 1
 
 
-def _show(error: BaseException) -> None:
+def _show(error: BaseException, source: bytes) -> None:
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
     try:
+        linecache.cache[NAME] = (len(source), None, source.decode("utf-8", "replace").splitlines(True), NAME)
         traceback.print_exception(type(error), error, trace)
     except BaseException:  # a program may have replaced all that this needs
         os.write(2, b"the program failed, and so did showing how\n")

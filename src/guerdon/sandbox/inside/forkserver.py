@@ -85,23 +85,26 @@ class ForkServer:
             self.events.unregister(channel)
             if self.owner in ready:
                 return
-            data, descriptors = child.receive(channel if channel.fileno() in ready else self.control)
+            outside = self.control.fileno() in ready
+            data, descriptors = child.receive(self.control if outside else channel)
             if not data:
                 return
+            if outside and not descriptors:
+                # A reason to end a run that had ended by itself when it came.
+                continue
             request = Request.unpacked(data, descriptors)
-            if channel.fileno() in ready:
-                run = Run(self, request, [spare.pid])
-                channel.close()
-                # The next is made while this one is at work.
-                spare = self._spare()
-                answer = run.done()
-            else:
+            channel.close()
+            if outside:
                 # It would be ended with everything else when the run is over.
-                channel.close()
                 os.kill(spare.pid, signal.SIGKILL)
                 os.waitpid(spare.pid, 0)
                 answer = Group(self, request, self._fork(request)).done()
                 spare = self._spare()
+            else:
+                run = Run(self, request, [spare.pid])
+                # The next is made while this one is at work.
+                spare = self._spare()
+                answer = run.done()
             for descriptor in descriptors:
                 os.close(descriptor)
             box = self.surroundings.box
@@ -160,7 +163,9 @@ class Run:
         poller = server.events
         poller.register(watch, select.POLLIN)
         # Judging the clocks only when one of them may have run out keeps a short run short.
-        pause = min(request.wall_s, request.cpu_s) if server.bounded else LOOK_S
+        # Where commands run, the file system's bound is that of compilers.
+        bounded = server.bounded and request.kind != "command"
+        pause = min(request.wall_s, request.cpu_s) if bounded else LOOK_S
         clocks: _Clocks | None = None
         reason = ""
         while not reason:
@@ -172,12 +177,12 @@ class Run:
                 reason = server.control.recv(MAX_LENGTH).decode() or "cancelled"
             elif ready:
                 reason = "cancelled"
-            elif not server.bounded and not scratch.within(server.surroundings.box, request.scratch):
+            elif not bounded and not scratch.within(server.surroundings.box, request.scratch):
                 reason = "scratch_limit"
             else:
                 clocks = clocks or _Clocks(self)
                 left = clocks.left()
-                pause = max(left, 0.001) if server.bounded else LOOK_S
+                pause = max(left, 0.001) if bounded else LOOK_S
                 if left <= 0:
                     reason = "timeout"
         poller.unregister(watch)

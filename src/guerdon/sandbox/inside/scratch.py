@@ -5,6 +5,7 @@ What lies in it was made by hostile programs: links are never followed, and dept
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 import stat
@@ -78,11 +79,19 @@ def _move_up(path: str, box: str, number: int) -> None:
         os.rename(path, os.path.join(box, f".up-{number}-{os.lstat(path).st_ino}"))
 
 
+def _named(box: str, names: Sequence[str]) -> list[str]:
+    chosen: list[str] = []
+    for name in names:
+        chosen += fnmatch.filter(sorted(os.listdir(box)), name) if "*" in name else [name]
+    return chosen
+
+
 def collect(box: str, names: Sequence[str], into: int) -> None:
     """Writes the regular files of those names to a descriptor: a line of JSON with names and sizes, then
-    their contents. What is missing or is no regular file is left out."""
+    their contents. What is missing or is no regular file is left out. A name with ``*`` is a pattern for what
+    lies at the top."""
     found: list[tuple[str, bytes]] = []
-    for name in names:
+    for name in _named(box, names):
         try:
             descriptor = os.open(os.path.join(box, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:

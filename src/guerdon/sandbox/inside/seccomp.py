@@ -104,9 +104,14 @@ _PROCESS_OPTIONS = (_PR_SET_PDEATHSIG, 2, 3, 15, 16, 21, _PR_SET_SECCOMP, 23, 30
 """PDEATHSIG, GET_DUMPABLE, names, SECCOMP, CAPBSET_READ, GET_TIMERSLACK, NO_NEW_PRIVS, GET_THP_DISABLE,
 SET_VMA."""
 
+_AF_UNIX = 1
+_CONNECTED = (1, 5)
+"""SOCK_STREAM and, for Rust's way to start a process, SOCK_SEQPACKET. A pair of datagram sockets could send to
+any other by address, which no filter can see in sendmsg."""
 _SOL_SOCKET = 1
-_SOCKET_OPTIONS = (2, 7, 8, 9, 16, 20, 21)
-"""SO_REUSEADDR, SO_SNDBUF, SO_RCVBUF, SO_KEEPALIVE, SO_PASSCRED, SO_RCVTIMEO, SO_SNDTIMEO: no filters."""
+_SOCKET_OPTIONS = (2, 9, 16, 20, 21)
+"""SO_REUSEADDR, SO_KEEPALIVE, SO_PASSCRED, SO_RCVTIMEO, SO_SNDTIMEO. No filters, nor SO_SNDBUF and SO_RCVBUF, which
+take kernel memory."""
 
 _SECCOMP_MODE_FILTER = 1
 _SECCOMP_TSYNC = 1
@@ -119,7 +124,7 @@ _SECCOMP_UNWANTED = 0xFFFF_FFFF & ~(_SECCOMP_TSYNC | _SECCOMP_LOG | 4 | 16)
 def server_filter(machine: Machine, *, chmod: Chmod = "refused") -> bytes:
     """The allow-list for a fork server and all that it starts: interpreters, compilers, shells.
 
-    No mounts, namespaces, tracing, sockets but stream pairs, owners, times or attributes of files, shared
+    No mounts, namespaces, tracing, sockets but connected pairs, owners, times or attributes of files, shared
     memory, keys, io_uring. What is not listed fails with EPERM, what libraries have a way without with
     ENOSYS. Another machine's calls (32-bit ones on a 64-bit machine) kill the process.
 
@@ -234,7 +239,7 @@ def _server_conditions() -> dict[str, Block]:
     itself = load(low(0), if_equal(0, ALLOWED, _FORBIDDEN))
     flags = load(low(2), if_any_bit(_O_ASYNC, _FORBIDDEN, ALLOWED))
     undumpable = if_zero(1, ALLOWED, _FORBIDDEN)
-    stream = load(low(1), masked(0xF, if_equal(1, ALLOWED, _FORBIDDEN)))
+    connected = load(low(1), masked(0xF, if_one_of(_CONNECTED, ALLOWED, _FORBIDDEN)))
     socket_option = load(low(2), if_one_of(_SOCKET_OPTIONS, ALLOWED, _FORBIDDEN))
     plain_filter = load(low(1), if_any_bit(_SECCOMP_UNWANTED, _FORBIDDEN, ALLOWED))
     return {
@@ -246,7 +251,7 @@ def _server_conditions() -> dict[str, Block]:
         "prctl": load(
             low(0), if_one_of(_PROCESS_OPTIONS, ALLOWED, if_equal(_PR_SET_DUMPABLE, undumpable, _FORBIDDEN))
         ),
-        "socketpair": load(low(0), if_equal(1, stream, _FORBIDDEN)),
+        "socketpair": load(low(0), if_equal(_AF_UNIX, connected, _FORBIDDEN)),
         "sendto": if_zero(4, ALLOWED, _FORBIDDEN),
         "setsockopt": load(low(1), if_equal(_SOL_SOCKET, socket_option, _FORBIDDEN)),
         "getsockopt": load(low(1), if_equal(_SOL_SOCKET, ALLOWED, _FORBIDDEN)),

@@ -123,8 +123,8 @@ def told(number: list[int], function: Callable[[], Any], changed: list[Any] | No
     """Calls, and says what came of it, as inside.values writes it: ``[*number, changed, word, …]``.
 
     The words: ``"value", value``; ``"raised", names, message, line``; ``"missing"``; ``"foreign", why`` for a
-    result that is no plain data. ``changed`` holds arguments to show as the call leaves them. Lets SystemExit
-    and KeyboardInterrupt through.
+    result that is no plain data. ``changed`` holds arguments to show as the call leaves them. What ends a
+    program, such as SystemExit, is an exception like any other.
     """
     try:
         return values.dumps([*number, changed, "value", function()])
@@ -132,9 +132,7 @@ def told(number: list[int], function: Callable[[], Any], changed: list[Any] | No
         said = ["foreign", str(error)]
     except MissingFunctionError:
         said = ["missing"]
-    except (SystemExit, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # whatever else the program raises is its answer
+    except BaseException as error:  # whatever the program raises is its answer
         said = ["raised", *account(error)]
         try:
             return values.dumps([*number, changed, *said])

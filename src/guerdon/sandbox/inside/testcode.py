@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from types import ModuleType, TracebackType
 from typing import Any
 
+from . import solution
+
 FILE = "test.py"
 _MESSAGE = 300
 
@@ -72,7 +74,7 @@ def _disarm_unittest(code: str) -> None:
     if "unittest" in code:
         import unittest
 
-        unittest.main = lambda *_, **__: None  # type: ignore[assignment,misc]
+        unittest.main = lambda *_, **__: None  # type: ignore[assignment]
 
 
 def _run_cases(space: dict[str, Any]) -> None:
@@ -126,7 +128,7 @@ def verdict_of(error: BaseException) -> list[Any]:
     name = type(error).__name__
     if isinstance(error, AssertionError):
         return ["failed", lines[-1] if lines else 0, message]
-    if isinstance(error, ImportError):
+    if isinstance(error, ImportError) and not _passed(error.__traceback__, solution.FILE):
         return ["unable", lines[-1] if lines else 0, f"{name}: {message}"]
     return ["error", lines[-1] if lines else 0, f"{name}: {message}"]
 
@@ -136,3 +138,11 @@ def _lines(trace: TracebackType | None) -> Iterator[int]:
         if trace.tb_frame.f_code.co_filename == FILE:
             yield trace.tb_lineno
         trace = trace.tb_next
+
+
+def _passed(trace: TracebackType | None, file: str) -> bool:
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            return True
+        trace = trace.tb_next
+    return False

@@ -20,7 +20,10 @@ from . import frames, testcode, values
 
 # A harness, a comprehension or an iterator takes these for its own: all(map(candidate, xs)) is true when the
 # first call raises StopIteration. They arrive as themselves only where the test code waits for them by name.
-_GUARDED = frozenset({"AssertionError", "StopIteration", "StopAsyncIteration"})
+# An ImportError says that the test itself could not run.
+_GUARDED = frozenset(
+    {"AssertionError", "StopIteration", "StopAsyncIteration", "ImportError", "ModuleNotFoundError"}
+)
 _SHOWN = 2000
 
 
@@ -50,9 +53,11 @@ class _Channel:
         copy_back = line in self.plan.copied_back
         try:
             question = values.dumps([self.calls, name, arguments, keywords, copy_back])
-        except values.EncodingError as error:
+        except values.ForeignError as error:
             self.foreign = str(error)
             raise CandidateError(self.foreign) from None
+        except values.EncodingError as error:  # too large or deep: perhaps made of what the program returned
+            raise self._break(f"the test could not hand over {error}") from None
         self.last = f"{name}{_shown(arguments, keywords)}"
         changed, word, *rest = self._ask(question)
         self.last += f" {_outcome(word, rest)}"
@@ -121,6 +126,8 @@ def test(questions: bytes, channel: socket.socket, write: Callable[[bytes], None
         outcome = ["unable", outcome[1], f"the test hands over {side.foreign}"]
     elif side.broken:
         outcome = ["broken", outcome[1], side.broken]
+    elif outcome[0] == "unable" and not {"ImportError", "ModuleNotFoundError"}.isdisjoint(plan.expects):
+        outcome = ["error", *outcome[1:]]
     elif outcome[0] == "passed" and not side.calls:
         outcome = ["unable", 0, "the test code never calls the program"]
     write(json.dumps([*outcome, side.last]).encode("ascii") + b"\n")

@@ -39,7 +39,11 @@ _ARRAY_TYPE = re.compile(r"[<>|=][biufcU]\d{1,4}")
 
 
 class EncodingError(ValueError):
-    """The value is not plain data, or too large; the message names its type."""
+    """The value cannot be handed over; the message says why in a few words."""
+
+
+class ForeignError(EncodingError):
+    """The value is, or holds, what is no plain data."""
 
 
 class DecodingError(ValueError):
@@ -71,7 +75,7 @@ def loads(text: bytes, *, arrays: bool = False) -> Any:
     if len(text) > TEXT or text.count(b"[") + text.count(b"{") > 2 * ITEMS:
         raise DecodingError("the value is too large")
     try:
-        return json.loads(text, object_pairs_hook=_decode_with_arrays if arrays else _decode)
+        return (_read_with_arrays if arrays else _read)(text.decode("ascii"))
     except DecodingError:
         raise
     except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError) as error:
@@ -161,20 +165,20 @@ class _Encoder:
             return {"iterator": self.items(value, depth)}
         if kind in _ITERATORS or kind.__module__ == "itertools":
             return {"iterator": self.items(value, depth)}
-        raise EncodingError(f"a value of type {name} is no plain data")
+        raise ForeignError(f"a value of type {name}, which is no plain data")
 
     def _array(self, numpy: Any, value: Any) -> Any:
         array = numpy.ndarray.view(value, numpy.ndarray)
         kind = array.dtype.str
         if not _ARRAY_TYPE.fullmatch(kind):
-            raise EncodingError(f"an array of {array.dtype} is no plain data")
+            raise ForeignError(f"an array of {array.dtype}, which is no plain data")
         flat = array.ravel().tolist()
         return {"array": [kind, list(array.shape), self._list(flat, DEPTH)]}
 
 
 def _small(items: list[Any], kinds: set[type]) -> bool:
     if kinds == {int}:
-        return min(items) > -_LARGE and max(items) < _LARGE
+        return bool(min(items) > -_LARGE and max(items) < _LARGE)
     return all(-_LARGE < item < _LARGE for item in items if type(item) is int)
 
 
@@ -259,8 +263,8 @@ def _listed(content: Any) -> list[Any]:
     return content
 
 
-def _keys(content: Any) -> list[Any]:
-    """A list whose items may be keys, not too many of them with one hash."""
+def distinct(content: Any) -> list[Any]:
+    """A list that may be made a set: not too many of its items have one hash. Raises DecodingError."""
     items = _listed(content)
     if len(items) > 2000:
         counts = Counter(map(hash, items)).values()
@@ -270,7 +274,7 @@ def _keys(content: Any) -> list[Any]:
 
 
 def _set(content: Any) -> set[Any]:
-    items = _keys(content)
+    items = distinct(content)
     made = set(items)
     if len(made) != len(items):
         raise DecodingError("a set with an item twice")
@@ -279,7 +283,7 @@ def _set(content: Any) -> set[Any]:
 
 def _dict(content: Any) -> dict[Any, Any]:
     items = _listed(content)
-    keys = _keys(items[::2])
+    keys = distinct(items[::2])
     made = dict(zip(keys, items[1::2], strict=True))
     if len(made) != len(keys):
         raise DecodingError("a dict with a key twice")
@@ -313,18 +317,18 @@ def _fraction(content: Any) -> Fraction:
     return Fraction(numerator, denominator)
 
 
-def _zone(offset: Any) -> datetime.timezone | None:
-    return None if offset is None else datetime.timezone(datetime.timedelta(seconds=offset))
+def _zone(offset: Any) -> dict[str, Any]:
+    return {} if offset is None else {"tzinfo": datetime.timezone(datetime.timedelta(seconds=offset))}
 
 
 def _datetime(content: Any) -> datetime.datetime:
     *parts, fold, offset = _numbers(content, 9)
-    return datetime.datetime(*parts, fold=fold, tzinfo=_zone(offset))
+    return datetime.datetime(*parts, fold=fold, **_zone(offset))
 
 
 def _time(content: Any) -> datetime.time:
     *parts, fold, offset = _numbers(content, 6)
-    return datetime.time(*parts, fold=fold, tzinfo=_zone(offset))
+    return datetime.time(*parts, fold=fold, **_zone(offset))
 
 
 def _array_parts(content: Any) -> tuple[str, list[int], list[Any]]:
@@ -358,7 +362,7 @@ def _array(content: Any) -> Any:
 
 def _items_view(content: Any) -> Any:
     pairs = [pair for pair in _listed(content) if type(pair) is tuple and len(pair) == 2]
-    return dict(zip(_keys([key for key, _ in pairs]), [value for _, value in pairs], strict=True)).items()
+    return dict(zip(distinct([key for key, _ in pairs]), [value for _, value in pairs], strict=True)).items()
 
 
 def _constant(content: Any) -> Any:
@@ -378,7 +382,7 @@ _TAGS: dict[str, Callable[[Any], Any]] = {
     "complex": lambda content: complex(*_numbers(content, 2)),
     "range": lambda content: range(*_numbers(content, 3)),
     "deque": lambda content: deque(_listed(content)),
-    "keys": lambda content: dict.fromkeys(_keys(content)).keys(),
+    "keys": lambda content: dict.fromkeys(distinct(content)).keys(),
     "values": lambda content: dict(enumerate(_listed(content))).values(),
     "items": _items_view,
     "iterator": lambda content: iter(_listed(content)),
@@ -391,3 +395,7 @@ _TAGS: dict[str, Callable[[Any], Any]] = {
     "ellipsis": _constant,
     "array": _nested,
 }
+
+# One reader of each kind: json.loads would make a new one for each line.
+_read = json.JSONDecoder(object_pairs_hook=_decode).decode
+_read_with_arrays = json.JSONDecoder(object_pairs_hook=_decode_with_arrays).decode

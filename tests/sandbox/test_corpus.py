@@ -1,0 +1,168 @@
+"""The corpus of attacks against every tier that this machine has, as root and as an ordinary user.
+
+What each program tries and what must not happen is in its own first lines; ``outside.py`` has the canaries.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import guerdon
+from guerdon.sandbox import tiers
+from sandbox.attacks import Attack, attacks
+
+ORDINARY = 65534
+TIERS = ("native", "bubblewrap", "landlock")
+USERS = ("root", "user") if os.geteuid() == 0 else ("user",)
+CONFIGURATIONS = [(tier, user) for user in USERS for tier in TIERS]
+RUN_S = 300.0
+# An attack that ends so never came to what it tries.
+BROKEN = re.compile(r"^(NameError|SyntaxError|TypeError|AttributeError|KeyError|\w*ArgumentError)\b", re.M)
+Rows = Mapping[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who runs the corpus: an interpreter, and copies of all that is needed where they can be read."""
+
+    python: str
+    folder: Path
+    identity: Mapping[str, Any]
+
+    def run(self, tier: str, which: str) -> Rows:
+        results = self.folder / f"{tier}-{which}.jsonl"
+        home = self.folder / "home"
+        done = subprocess.run(
+            [self.python, str(self.folder / "sandbox" / "corpus_runner.py"), tier, which, str(results)],
+            env={
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": str(self.folder / "src"),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "HOME": str(home),
+                "TMPDIR": str(home),
+            },
+            capture_output=True,
+            text=True,
+            timeout=RUN_S,
+            start_new_session=True,
+            **self.identity,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+        return {row["id"]: row for row in rows}
+
+
+def readable_python() -> str | None:
+    """An interpreter that every user may run and read."""
+    for name in (os.path.realpath(sys.executable), "/usr/local/bin/python3", "/usr/bin/python3"):
+        code = "import sys; sys.exit(sys.version_info < (3, 11))"
+        try:
+            done = subprocess.run([name, "-c", code], user=ORDINARY, group=ORDINARY, extra_groups=[], cwd="/")
+        except OSError:
+            continue
+        if done.returncode == 0:
+            return name
+    return None
+
+
+@functools.cache
+def person(user: str) -> Person:
+    # Not below pytest's own folder, which only its user may enter.
+    folder = Path(tempfile.mkdtemp(prefix="guerdon-corpus-"))
+    ordinary = user == "user" and os.geteuid() == 0
+    python = readable_python() if ordinary else sys.executable
+    if python is None:
+        pytest.skip("no Python that an ordinary user may read")
+    shutil.copytree(Path(guerdon.__file__).parent, folder / "src" / "guerdon")
+    shutil.copytree(Path(__file__).parent, folder / "sandbox")
+    (folder / "home").mkdir()
+    if ordinary:
+        for path in (folder, folder / "home"):
+            os.chown(path, ORDINARY, ORDINARY)
+    return Person(python, folder, {"user": ORDINARY, "group": ORDINARY, "extra_groups": []} if ordinary else {})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _removed() -> Iterator[None]:
+    yield
+    for user in USERS if person.cache_info().currsize else ():
+        shutil.rmtree(person(user).folder)
+
+
+@functools.cache
+def outcomes(tier: str, user: str, which: str) -> Rows:
+    if tier != "unconfined" and not tiers.examine(tier).available:  # type: ignore[arg-type]
+        pytest.skip(f"no {tier} tier on this machine: {tiers.examine(tier).reason}")  # type: ignore[arg-type]
+    return person(user).run(tier, which)
+
+
+def cases(which: str) -> list[Any]:
+    """Attack by configuration, one configuration after the other, so that each is run once."""
+    return [
+        pytest.param(tier, user, attack, id=f"{tier}-{user}-{attack.id}")
+        for tier, user in CONFIGURATIONS
+        for attack in attacks(which)
+    ]
+
+
+def known_to_leak(attack: Attack, tier: str, user: str) -> bool:
+    return bool({tier, f"{tier}-{user}", f"{tier}-{user}-{attack.variant}", f"{tier}-{attack.variant}"} & {*attack.leaks})
+
+
+@pytest.mark.parametrize(("tier", "user", "attack"), cases("host"))
+def test_an_attack_on_the_host_gets_nothing(tier: str, user: str, attack: Attack) -> None:
+    row = outcomes(tier, user, "host")[attack.id]
+    if not known_to_leak(attack, tier, user):
+        assert row["findings"] == [], row
+    assert not BROKEN.search(row.get("stderr", "")) or attack.name == "own_machinery", row
+
+
+@pytest.mark.parametrize(("tier", "user"), CONFIGURATIONS)
+def test_nothing_is_left_after_all_attacks(tier: str, user: str) -> None:
+    assert outcomes(tier, user, "host")["end"]["findings"] == []
+
+
+@pytest.mark.parametrize("attack", [a for a in attacks("host") if a.breaches_unconfined], ids=lambda a: a.id)
+def test_an_attack_would_succeed_without_a_sandbox(attack: Attack) -> None:
+    row = outcomes("unconfined", USERS[0], "host")[attack.id]
+    assert row["findings"], row
+
+
+@pytest.mark.parametrize(("tier", "user", "attack"), cases("rewards"))
+def test_a_reward_hack_is_not_paid(tier: str, user: str, attack: Attack) -> None:
+    row = outcomes(tier, user, "rewards")[attack.id]
+    assert row["findings"] == []
+    for form, results in row["results"].items():
+        for passed, status, detail, tamper_resistant in results:
+            assert not passed, (form, results)
+            assert tamper_resistant, form
+            # A program that could escape judgement would not have to be right.
+            assert status not in ("worker_lost", "unavailable"), (form, detail)
+
+
+@pytest.mark.parametrize(("tier", "user", "attack"), cases("honest"))
+def test_an_honest_program_is_judged_right(tier: str, user: str, attack: Attack) -> None:
+    row = outcomes(tier, user, "honest")[attack.id]
+    assert row["findings"] == []
+    for form, results in row["results"].items():
+        assert all(passed for passed, *_ in results), (form, results)
+
+
+def test_the_corpus_is_as_large_as_it_claims() -> None:
+    assert len({attack.name for attack in attacks("host")}) >= 60
+    assert len({attack.name for attack in attacks("rewards")}) >= 29
+    assert len(attacks("host")) >= 380
+    assert len(attacks("rewards")) >= 200
