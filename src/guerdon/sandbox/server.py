@@ -49,6 +49,9 @@ class ForkServer:
         self.tier: Tier = spec.tier
         self.pid = 0
         """The process that forks, as this process sees it; 0 until it is known."""
+        self._handle: int | None = None
+        """A descriptor of that process, which stays its own when its number is given to another."""
+        self._most_memory = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._box: str | None = None
         self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -59,6 +62,9 @@ class ForkServer:
             with control, lane:
                 self._start([control.fileno(), lane.fileno()])
             self._await_ready(time.monotonic() + START_S)
+        except OSError as error:
+            self.close()
+            raise UnavailableError(f"the {self.tier} sandbox cannot be started: {error}") from None
         except BaseException:
             self.close()
             raise
@@ -104,7 +110,14 @@ class ForkServer:
                 raise UnavailableError(f"the {self.tier} sandbox did not start: {said['failed']}")
             if "pid" in said and self.tier != "bubblewrap":
                 self.pid = said["pid"]
+                self._handle = os.pidfd_open(self.pid)
+                # Should a fork of this process hold the other end of the socket, this tells of the end.
+                self._poller.register(self._handle, select.POLLIN)
             if "ready" in said:
+                self._most_memory = said["memory"]
+                if self.tier == "native" and self._process is not None:
+                    # It has put the server behind its walls and ended.
+                    self._process.wait()
                 return
 
     def _hear(self, deadline: float) -> bytes:
@@ -117,9 +130,21 @@ class ForkServer:
             return b""
 
     def do(self, job: Job) -> Report:
-        """Runs a job and waits for it. Raises ServerLostError where nothing comes of it."""
+        """Runs a job and waits for it.
+
+        Raises ServerLostError where nothing comes of it, and UnavailableError where this process has not what
+        the job needs.
+        """
         limits = job.limits
-        exchange = Exchange(job)
+        if limits.memory_mb << 20 > self._most_memory:
+            raise UnavailableError(
+                f"programs can have {max(0, self._most_memory) >> 20} MiB here, not {limits.memory_mb}: "
+                "lower memory_mb, or raise the limit of this process (ulimit -v)"
+            )
+        try:
+            exchange = Exchange(job)
+        except OSError as error:
+            raise UnavailableError(f"no files in memory for a program: {error.strerror}") from None
         try:
             request = Request(
                 job.kind,
@@ -201,24 +226,33 @@ class ForkServer:
         """Lets go of a server that belongs to the process which this one was forked from."""
         self._control.close()
         self._lane.close()
-        self._process, self.pid, self._box = None, 0, None
+        if self._handle is not None:
+            os.close(self._handle)
+        if self._process is not None:
+            # It is no child of this process, so there is nothing to wait for, nor to be warned of.
+            self._process.returncode = 0
+        self._process, self._handle, self._box, self.pid = None, None, None, 0
 
     def close(self) -> None:
         """Ends the server and all that it runs, and waits until nothing is left of it."""
         self._control.close()
         self._lane.close()
         process, self._process = self._process, None
-        if self.pid:
+        handle, self._handle = self._handle, None
+        if handle is not None:
             with suppress(ProcessLookupError, PermissionError):
-                os.kill(self.pid, signal.SIGKILL)
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
         if process is not None:
-            if self.tier != "native":
-                process.kill()
+            if handle is None and process.poll() is None:
+                # It, and what it has started so far: they share its process group.
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            if self.pid not in (0, process.pid):
-                # It was made a sibling of the process that Popen knows.
-                with suppress(ChildProcessError):
-                    os.waitpid(self.pid, 0)
+        if handle is not None:
+            # In the native tier it is a child of ours, of which Popen knows nothing.
+            with suppress(ChildProcessError):
+                os.waitid(os.P_PIDFD, handle, os.WEXITED)
+            os.close(handle)
         self.pid = 0
         if self._box is not None:
             shutil.rmtree(self._box, ignore_errors=True)

@@ -20,7 +20,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
-from . import kernel, landlock, namespaces, seccomp
+from . import janitor, kernel, landlock, namespaces, seccomp
 from .child import Surroundings, limit_all, rehearse
 from .forkserver import ForkServer
 from .numbers import machine
@@ -55,6 +55,8 @@ def main() -> None:
     try:
         if config["tier"] == "native":
             namespaces.enter(config, start, inside, lambda pid: tell(pid=pid))
+        if config["tier"] != "bubblewrap":
+            janitor.stay_behind(config["box"])
         tell(pid=os.getpid())
         start()
         inside()
@@ -71,7 +73,7 @@ def _serve(
     except Exception as error:  # as above; in the native tier this is another process
         tell(failed=f"{type(error).__name__}: {error}")
         os._exit(1)
-    tell(ready=True)
+    tell(ready=True, memory=server.surroundings.most_memory)
     with suppress(OSError):  # the owner may go in the midst of an answer
         server.serve()
     os._exit(0)

@@ -23,13 +23,20 @@ from typing import Any, Literal, NoReturn
 
 from . import calls, candidate, kernel, seccomp, tester
 from .numbers import machine
-from .request import MAX_DESCRIPTORS, MAX_LENGTH, Request
+from .request import MAX_DESCRIPTORS, MAX_LENGTH, REFUSED, Request
 
 NAME = "main.py"
 MAX_ANSWERS = 16 << 20
 MAX_OPEN = 256
 STACK = 64 << 20
 _HIGHEST = 1 << 20
+_LIMITS = (
+    resource.RLIMIT_CPU,
+    resource.RLIMIT_FSIZE,
+    resource.RLIMIT_DATA,
+    resource.RLIMIT_AS,
+    resource.RLIMIT_NPROC,
+)
 _REHEARSALS = 10
 _REHEARSED = b"""
 import sys, math
@@ -62,6 +69,10 @@ class Surroundings:
         """Whether a run is a session of its own, since only its process group tells what belongs to it."""
         self.base_memory = base_memory
         """Bytes of address space that a run has before its program starts."""
+        self.highest = {which: _highest(which) for which in _LIMITS}
+        """What each limit may be set to: this process may have been started with limits of its own."""
+        self.most_memory = self.highest[resource.RLIMIT_AS] - base_memory
+        """Bytes that a run can be given at most."""
         self.filters = {
             (processes, execute): seccomp.ProgramFilter(machine(), processes=processes, execute=execute)
             for processes in (False, True)
@@ -70,11 +81,16 @@ class Surroundings:
         }
 
 
+def _highest(which: int) -> int:
+    return resource.getrlimit(which)[1] % (1 << 63)
+
+
 def limit_all() -> None:
     """Sets the limits that are the same for every run; the fork server keeps to them, too."""
-    resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_OPEN, MAX_OPEN))
+    most = min(MAX_OPEN, _highest(resource.RLIMIT_NOFILE))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     # Deep recursion is what programs of this kind do; threads keep the size that the process was started with.
-    stack = min(STACK, resource.getrlimit(resource.RLIMIT_STACK)[1] % (1 << 64))
+    stack = min(STACK, _highest(resource.RLIMIT_STACK))
     resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
     for none in (resource.RLIMIT_CORE, resource.RLIMIT_MSGQUEUE, resource.RLIMIT_MEMLOCK):
         resource.setrlimit(none, (0, 0))
@@ -112,12 +128,12 @@ def receive(channel: _socket.socket) -> tuple[bytes, array.array[int]]:
 
 def wait_and_run(lane: _socket.socket, channel: _socket.socket, surroundings: Surroundings) -> NoReturn:
     """In a fresh fork: gets ready for a Python program that may start no process, takes one from ``lane``, tells
-    what it took on ``channel``, and runs it."""
+    on ``channel`` what it took, and runs it."""
     try:
+        _close_all_but([lane.fileno(), channel.fileno()])
         if surroundings.own_session:
             os.setsid()
             kernel.die_with_parent()
-        _close_all_but([lane.fileno(), channel.fileno()])
         if surroundings.filters:
             surroundings.filters[False, False].install(os.getpid())
         random.seed()
@@ -127,19 +143,20 @@ def wait_and_run(lane: _socket.socket, channel: _socket.socket, surroundings: Su
             os._exit(0)
         request = Request.unpacked(data, descriptors)
         seen, watched = request.passed_on(data)
+        given = request.descriptors
+        role: Role = "calls" if request.kind == "calls" else "program"
+        _settle(request, surroundings, role)
+        texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
         if watched:
             rights = array.array("i", watched)
             channel.sendmsg((seen,), ((socket.SOL_SOCKET, socket.SCM_RIGHTS, rights),))
         else:
             channel.send(seen)
         channel.close()
-        role: Role = "calls" if request.kind == "calls" else "program"
-        given = request.descriptors
-        _settle(request, surroundings, role)
-        texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
         _start(role, texts, given.get("a"), None)
-    except BaseException:  # whatever it was, a fork must not fall back into the server's own loop
-        traceback.print_exc()
+    except BaseException as error:  # whatever it was, a fork must not fall back into the server's own loop
+        if channel.fileno() >= 0:
+            channel.send(REFUSED + str(error).encode())
     finally:
         os._exit(1)
 
@@ -187,18 +204,23 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
             os.close(descriptor)
     # The fork server judges by clocks that it reads itself; this holds if it does not come to that.
     seconds = int(request.cpu_s * request.steps) + 2
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    _limit(surroundings, resource.RLIMIT_CPU, seconds, seconds + 1)
     size = max(request.scratch, request.output + 1, MAX_ANSWERS)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    _limit(surroundings, resource.RLIMIT_FSIZE, size, size)
     # Interpreters and compilers reserve far more than they use: what they may write to is what counts.
     which = resource.RLIMIT_DATA if role == "command" else resource.RLIMIT_AS
     memory = request.memory if role == "command" else request.memory + surroundings.base_memory
-    resource.setrlimit(which, (memory, memory))
+    _limit(surroundings, which, memory, memory)
     # Threads count as well, and so do the fork server itself and the other of a pair.
     tasks = request.processes + 64
     # Without a user namespace all that its user runs would count; whoever watches commands counts theirs.
     if role != "command" or not surroundings.own_session:
-        resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
+        _limit(surroundings, resource.RLIMIT_NPROC, tasks, tasks)
+
+
+def _limit(surroundings: Surroundings, which: int, soft: int, hard: int) -> None:
+    highest = surroundings.highest[which]
+    resource.setrlimit(which, (min(soft, highest), min(hard, highest)))
 
 
 def _read(descriptor: int) -> bytes:

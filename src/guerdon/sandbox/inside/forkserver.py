@@ -21,7 +21,7 @@ from contextlib import suppress
 
 from . import child, kernel, scratch
 from .child import Role, Surroundings
-from .request import MAX_LENGTH, Answer, Request
+from .request import MAX_LENGTH, REFUSED, Answer, Request
 
 LOOK_S = 0.02
 """Seconds between two looks at scratch files that no file system bounds."""
@@ -92,8 +92,14 @@ class ForkServer:
             if outside and not descriptors:
                 # A reason to end a run that had ended by itself when it came.
                 continue
-            request = Request.unpacked(data, descriptors)
             channel.close()
+            if data.startswith(REFUSED):
+                _, status, _ = os.wait4(spare.pid, 0)
+                spare = self._spare()
+                why = data[len(REFUSED) :].decode("utf-8", "replace")
+                self.control.send(Answer(status, 0.0, 0.0, 0, f"it could not be started: {why}").packed())
+                continue
+            request = Request.unpacked(data, descriptors)
             if outside:
                 # It would be ended with everything else when the run is over.
                 os.kill(spare.pid, signal.SIGKILL)

@@ -11,6 +11,8 @@ Kind = Literal["program", "calls", "pair", "command"]
 KINDS: tuple[Kind, ...] = ("program", "calls", "pair", "command")
 MAX_LENGTH = 64 * 1024
 MAX_DESCRIPTORS = 12
+REFUSED = b"\xff"
+"""What is told begins with it where a program could not be started; why comes after it."""
 _NAMES = 16
 _FORM = struct.Struct(f"=BddQQQII{_NAMES}s")
 _ANSWER = struct.Struct("=iddQ")
@@ -118,4 +120,5 @@ class Answer(NamedTuple):
     def unpacked(cls, data: bytes) -> Answer:
         """The answer that was packed."""
         reason, _, detail = data[_ANSWER.size :].decode("utf-8", "replace").partition("\n")
-        return cls(*_ANSWER.unpack_from(data), reason, detail)
+        status, cpu_s, wall_s, memory_kb = _ANSWER.unpack_from(data)
+        return cls(status, cpu_s, wall_s, memory_kb, reason, detail)
