@@ -10,13 +10,14 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from contextlib import suppress
 from typing import Any
 
+from guerdon.sandbox import workplaces
 from guerdon.sandbox.exchange import Exchange, unpacked
 from guerdon.sandbox.execution import Job, Report, Status, Tier
+from guerdon.sandbox.inside.numbers import machine
 from guerdon.sandbox.inside.request import Answer, Request
 from guerdon.sandbox.surroundings import AT_START, BOX, Spec, bubblewrap_line, configuration
 from guerdon.sandbox.watch import LOOK_S, Watch, children_of
@@ -27,7 +28,8 @@ GRACE_S = 5.0
 """Seconds beyond a job's own clocks after which its fork server is held to be stuck."""
 MAX_REPLY = 64 * 1024
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from inside.boot import main; main()"
-_PREFIX = "guerdon-sandbox-"
+PATIENCE_S = 5.0
+"""Seconds that a fork server has to be gone after it was killed."""
 
 
 class ServerLostError(Exception):
@@ -49,10 +51,12 @@ class ForkServer:
         self.tier: Tier = spec.tier
         self.pid = 0
         """The process that forks, as this process sees it; 0 until it is known."""
-        self._handle: int | None = None
-        """A descriptor of that process, which stays its own when its number is given to another."""
+        self._watch: int | None = None
+        """A descriptor of that process, so that no other is ever taken for it."""
         self._most_memory = 0
         self._process: subprocess.Popen[bytes] | None = None
+        self._messages = -1
+        """The memory file in which whoever fails to start leaves word."""
         self._box: str | None = None
         self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._lane, lane = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -70,51 +74,74 @@ class ForkServer:
             raise
 
     def _start(self, theirs: list[int]) -> None:
+        try:
+            machine()
+        except OSError as error:
+            raise UnavailableError(str(error)) from None
         folder = os.path.dirname(os.path.abspath(__file__))
         box = BOX
         before: list[str] = []
-        if self.tier == "bubblewrap":
-            program = shutil.which("bwrap")
-            if program is None:
-                raise UnavailableError("bubblewrap is not installed: apt-get install bubblewrap")
-            before = bubblewrap_line(self.spec, folder, program)
-        elif self.tier != "native":
-            _sweep()
-            box = self._box = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-")
+        program = shutil.which("bwrap")
+        if self.tier in ("landlock", "none"):
+            box = self._box = workplaces.make(executable=self.spec.commands)
+        elif self.tier == "bubblewrap" and program is None:
+            raise UnavailableError("bubblewrap is not installed: apt-get install bubblewrap")
         # The process as a whole is meant: it may go on when the thread that is here has long ended.
         owner = os.pidfd_open(os.getpid())
+        told, tell = os.pipe()
         try:
             inherited = [*theirs, owner]
+            if self.tier == "bubblewrap" and program is not None:
+                before = bubblewrap_line(self.spec, folder, program, tell)
+            self._messages = os.memfd_create("messages", os.MFD_CLOEXEC)
             self._process = subprocess.Popen(
                 [*before, self.spec.python, "-s", "-P", "-S", "-X", "utf8", "-c", _BOOT, folder]
                 + [str(descriptor) for descriptor in inherited],
                 env=AT_START,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=inherited,
+                stderr=self._messages,
+                pass_fds=[*inherited, tell] if before else inherited,
                 start_new_session=True,
                 cwd="/",
             )
+            os.close(tell)
+            tell = -1
+            if before and (text := _whole(told)):
+                self._know(json.loads(text)["child-pid"])
+        except OSError as error:
+            raise UnavailableError(f"{error.filename or self.spec.python}: {error.strerror}") from None
         finally:
-            os.close(owner)
-        self._control.send(json.dumps(configuration(self.spec, box)).encode())
+            for descriptor in (owner, told, tell):
+                if descriptor >= 0:
+                    os.close(descriptor)
+        with suppress(OSError):  # it has ended already; why is read from its messages
+            self._control.send(json.dumps(configuration(self.spec, box)).encode())
+
+    def _know(self, pid: int) -> None:
+        """Keeps hold of the process that forks."""
+        self.pid = pid
+        with suppress(ProcessLookupError):  # it has ended already
+            self._watch = os.pidfd_open(pid)
+            # A fork of this process may hold the other end of the socket; this tells of the end all the same.
+            self._poller.register(self._watch, select.POLLIN)
 
     def _await_ready(self, deadline: float) -> None:
         while True:
             heard = self._hear(deadline)
             if not heard:
-                raise UnavailableError(f"the {self.tier} sandbox did not start")
+                words = os.pread(self._messages, 4096, 0).decode("utf-8", "replace").strip().splitlines()
+                why = words[-1] if words else f"the {self.tier} sandbox did not start, and did not say why"
+                raise UnavailableError(why)
             said: dict[str, Any] = json.loads(heard)
             if "failed" in said:
-                raise UnavailableError(f"the {self.tier} sandbox did not start: {said['failed']}")
+                raise UnavailableError(said["failed"])
             if "pid" in said and self.tier != "bubblewrap":
-                self.pid = said["pid"]
-                self._handle = os.pidfd_open(self.pid)
-                # Should a fork of this process hold the other end of the socket, this tells of the end.
-                self._poller.register(self._handle, select.POLLIN)
+                self._know(said["pid"])
             if "ready" in said:
                 self._most_memory = said["memory"]
+                os.close(self._messages)
+                self._messages = -1
                 if self.tier == "native" and self._process is not None:
                     # It has put the server behind its walls and ended.
                     self._process.wait()
@@ -125,7 +152,7 @@ class ForkServer:
         try:
             if not self._poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
                 return b""
-            return self._control.recv(MAX_REPLY)
+            return self._control.recv(MAX_REPLY, socket.MSG_DONTWAIT)
         except OSError:
             return b""
 
@@ -166,7 +193,7 @@ class ForkServer:
                 raise ServerLostError(f"the fork server is gone: {error.strerror}") from None
             deadline = time.monotonic() + limits.wall_s * job.steps + GRACE_S
             if job.kind == "command" or limits.processes > 1:
-                self._watch(job, deadline)
+                self._look_after(job, deadline)
             heard = self._hear(deadline)
             if not heard:
                 raise ServerLostError("the fork server ended, or hung, while it ran the program")
@@ -174,7 +201,7 @@ class ForkServer:
         finally:
             exchange.close()
 
-    def _watch(self, job: Job, deadline: float) -> None:
+    def _look_after(self, job: Job, deadline: float) -> None:
         """Returns when there is an answer, or none to be expected; ends a run that uses too much together."""
         limits = job.limits
         watch = Watch(
@@ -224,39 +251,50 @@ class ForkServer:
 
     def abandon(self) -> None:
         """Lets go of a server that belongs to the process which this one was forked from."""
-        self._control.close()
-        self._lane.close()
-        if self._handle is not None:
-            os.close(self._handle)
         if self._process is not None:
             # It is no child of this process, so there is nothing to wait for, nor to be warned of.
             self._process.returncode = 0
-        self._process, self._handle, self._box, self.pid = None, None, None, 0
+        self._process, self._box = None, None
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self._control.close()
+        self._lane.close()
+        for descriptor in (self._watch, self._messages):
+            if descriptor is not None and descriptor >= 0:
+                os.close(descriptor)
+        self._watch, self._messages, self.pid = None, -1, 0
 
     def close(self) -> None:
         """Ends the server and all that it runs, and waits until nothing is left of it."""
-        self._control.close()
-        self._lane.close()
         process, self._process = self._process, None
-        handle, self._handle = self._handle, None
-        if handle is not None:
+        self._control.close()
+        if self._watch is not None:
             with suppress(ProcessLookupError, PermissionError):
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
+                signal.pidfd_send_signal(self._watch, signal.SIGKILL)
         if process is not None:
-            if handle is None and process.poll() is None:
-                # It, and what it has started so far: they share its process group.
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        if handle is not None:
-            # In the native tier it is a child of ours, of which Popen knows nothing.
+            try:
+                # It goes by itself when the server is gone, and takes what is left with it.
+                process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if self._watch is not None:
+            # In the native tier it was made a sibling of the process that Popen knows.
             with suppress(ChildProcessError):
-                os.waitid(os.P_PIDFD, handle, os.WEXITED)
-            os.close(handle)
-        self.pid = 0
+                os.waitid(os.P_PIDFD, self._watch, os.WEXITED)
+        self._let_go()
         if self._box is not None:
-            shutil.rmtree(self._box, ignore_errors=True)
+            workplaces.remove(self._box)
             self._box = None
+
+
+def _whole(descriptor: int) -> bytes:
+    """All that a pipe brings."""
+    text = b""
+    while more := os.read(descriptor, 4096):
+        text += more
+    return text
 
 
 def _status_of(
@@ -284,14 +322,3 @@ def _status_of(
         known = signalled in set(signal.Signals)
         return "killed", f"ended by {signal.Signals(signalled).name if known else f'signal {signalled}'}"
     return "error", last[:200].decode("utf-8", "replace") or f"exit status {exit_code}"
-
-
-def _sweep() -> None:
-    """Removes the working directories of processes that were killed before they could do so."""
-    folder = tempfile.gettempdir()
-    with suppress(OSError):
-        for name in os.listdir(folder):
-            if name.startswith(_PREFIX):
-                owner = name.removeprefix(_PREFIX).partition("-")[0]
-                if owner.isdecimal() and not os.path.exists(f"/proc/{owner}"):
-                    shutil.rmtree(os.path.join(folder, name), ignore_errors=True)

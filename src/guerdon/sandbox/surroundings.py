@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
@@ -141,25 +142,35 @@ def configuration(spec: Spec, box: str) -> dict[str, Any]:
     }
 
 
-def bubblewrap_line(spec: Spec, folder: str, program: str) -> list[str]:
+def bubblewrap_line(spec: Spec, folder: str, program: str, tell: int) -> list[str]:
     """The command that goes before the interpreter's, so that bubblewrap makes the walls.
 
-    ``folder`` is where the package ``inside`` lies, ``program`` is bubblewrap itself.
+    ``folder`` is where the package ``inside`` lies, ``program`` is bubblewrap itself, ``tell`` the descriptor
+    on which it says what process it made.
     """
     config = configuration(spec, BOX)
     line = [program, "--unshare-all", "--as-pid-1", "--cap-drop", "ALL", "--uid", "1000", "--gid", "1000"]
-    line += ["--hostname", "sandbox", "--clearenv", "--proc", "/proc"]
-    for name, value in AT_START.items():
-        line += ["--setenv", name, value]
-    library = os.path.dirname(os.path.realpath(spec.python))
-    for path in _outermost([*config["shown"], os.path.join(folder, "inside"), spec.python, library]):
+    line += ["--hostname", "sandbox", "--proc", "/proc", "--info-fd", str(tell)]
+    shown = _outermost([*config["shown"], os.path.join(folder, "inside"), spec.python])
+    for path in shown:
         line += ["--ro-bind", path, path]
     for name, target in config["links"]:
         line += ["--symlink", target, name]
     for name in ("null", "zero", "full", "random", "urandom"):
         line += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
-    line += ["--perms", "0777", "--size", str(spec.scratch_mb << 20), "--tmpfs", BOX]
-    if not any(part.startswith("/tmp/") for part in line):
-        # Where something that is shown lies in it, it is a folder already.
+    if bubblewrap_version(program) >= (0, 7):
+        line += ["--size", str(spec.scratch_mb << 20)]
+    line += ["--tmpfs", BOX]
+    if not any(path.startswith("/tmp/") for path in shown):  # where one does, it is a folder already
         line += ["--symlink", BOX[1:], "/tmp"]
     return [*line, "--remount-ro", "/", "--chdir", "/", "--"]
+
+
+@cache
+def bubblewrap_version(program: str) -> tuple[int, ...]:
+    """Such as ``(0, 8, 0)``; nothing where it does not say."""
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=5).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    return tuple(int(part) for part in said.rpartition(" ")[2].strip().split(".") if part.isdecimal())

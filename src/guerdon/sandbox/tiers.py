@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.resources
-import json
+import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from guerdon.errors import InputError
-from guerdon.sandbox import inside
-from guerdon.sandbox.execution import Job, Tier
-from guerdon.sandbox.limits import Limits
+from guerdon.sandbox.execution import Tier
 from guerdon.sandbox.server import ForkServer, ServerLostError, UnavailableError
 from guerdon.sandbox.surroundings import Spec
+from guerdon.sandbox.trials import Finding, TrialError, tried_escapes, tried_limits
 
 TIERS: tuple[Tier, ...] = ("native", "bubblewrap", "landlock")
 """From the strongest to the weakest that still is one."""
 ISOLATIONS = ("auto", *TIERS, "none")
-
-
-HARMLESS = frozenset({"seeing that host files exist"})
-"""What a tier may leak and still be used; it is reported all the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What became of one attempt to get out."""
-
-    what: str
-    """Such as ``network`` or ``host files``."""
-    held: bool
-    detail: str = ""
+TOLERATED = frozenset({"seeing that host files exist", "limit of processes"})
+"""What a tier need not hold to be used; it is reported all the same. Where processes are not counted, they
+end with the run, and Python programs start none unless they are allowed to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +31,35 @@ class TierReport:
     findings: tuple[Finding, ...] = ()
 
     @property
+    def leaks(self) -> tuple[Finding, ...]:
+        """What did not hold."""
+        return tuple(found for found in self.findings if not found.held)
+
+    @property
     def sound(self) -> bool:
-        """Whether nothing got out. That a file of the host exists may be seen by the landlock tier."""
-        return self.available and all(
-            found.held for found in self.findings if found.what != "seeing that host files exist"
-        )
+        """Whether programs that nobody trusts may be run in it: all holds but what is tolerated."""
+        return self.available and all(found.what in TOLERATED for found in self.leaks)
+
+    @property
+    def failing(self) -> str:
+        """Why it is not used, in a line; nothing where it is sound."""
+        if not self.available:
+            return self.reason
+        serious = [found.what for found in self.leaks if found.what not in TOLERATED]
+        return f"it does not hold against {', '.join(serious)}" if serious else ""
 
 
 _known: dict[Tier, TierReport] = {}
 _lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    global _lock
+    # Another thread of the process that this one was forked from may have held it.
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def examine(tier: Tier) -> TierReport:
@@ -66,19 +73,23 @@ def examine(tier: Tier) -> TierReport:
 def _examine(tier: Tier) -> TierReport:
     try:
         server = ForkServer(Spec(tier))
-    except UnavailableError as error:
+        try:
+            return TierReport(tier, True, "", tuple(tried_escapes(server)))
+        finally:
+            server.close()
+    except (UnavailableError, ServerLostError, TrialError) as error:
         return TierReport(tier, False, str(error))
-    escapes = importlib.resources.files(inside).joinpath("escapes.py").read_bytes()
+
+
+def examine_limits(report: TierReport) -> TierReport:
+    """The report with whether each limit holds, which takes a second or two to try."""
+    if not report.available:
+        return report
     try:
-        report = server.do(Job(kind="program", program=escapes, limits=Limits(cpu_s=5)))
-    except ServerLostError as error:
-        return TierReport(tier, False, str(error))
-    finally:
-        server.close()
-    if report.status != "ok":
-        return TierReport(tier, False, f"its self-test failed: {report.detail}")
-    found = json.loads(report.stdout)
-    return TierReport(tier, True, "", tuple(Finding(what, held, detail) for what, held, detail in found))
+        found = tuple(tried_limits(lambda: ForkServer(Spec(report.tier))))
+    except (UnavailableError, ServerLostError) as error:
+        found = (Finding("limits", False, str(error)),)
+    return replace(report, findings=report.findings + found)
 
 
 def chosen(isolation: str) -> tuple[Tier, str]:
@@ -97,6 +108,5 @@ def chosen(isolation: str) -> tuple[Tier, str]:
         report = examine(tier)
         if report.sound:
             return tier, ""
-        leaks = ", ".join(found.what for found in report.findings if not found.held)
-        reasons.append(f"{tier}: {report.reason or f'its walls leak ({leaks})'}")
+        reasons.append(f"{tier}: {report.failing}")
     return wanted[0], "; ".join(reasons) + ". Run `guerdon sandbox doctor` to see what to do."

@@ -17,10 +17,11 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from . import janitor, kernel, landlock, namespaces, seccomp
+from . import keeper, kernel, landlock, namespaces, seccomp
 from .child import Surroundings, limit_all, rehearse
 from .forkserver import ForkServer
 from .numbers import machine
@@ -28,11 +29,23 @@ from .request import MAX_LENGTH
 
 # Imported once here, so that no program pays for them: what programs of the common kind import. Each adds to what
 # every fork costs, and the rest of the standard library is imported in milliseconds by whoever wants it.
-COMMON = """
-    abc array ast bisect collections copy dataclasses datetime decimal enum fractions functools heapq inspect io
-    itertools json linecache math numbers operator random re statistics string struct textwrap time traceback types
-    typing
-""".split()
+COMMON = (
+    *("abc", "array", "ast", "bisect", "collections", "copy", "dataclasses", "datetime", "decimal", "enum"),
+    *(
+        "fractions",
+        "functools",
+        "heapq",
+        "inspect",
+        "io",
+        "itertools",
+        "json",
+        "linecache",
+        "math",
+        "numbers",
+    ),
+    *("operator", "random", "re", "statistics", "string", "struct", "textwrap", "time", "traceback", "types"),
+    "typing",
+)
 _HARMLESS = ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -51,18 +64,28 @@ def main() -> None:
     def start() -> None:
         # While there is a /proc; what is read from it later is of this process still.
         config["statm"] = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+        if config["shared_user"]:
+            config["tasks"] = os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)
 
+    # Without a namespace of their own for users, the host's processes count against the limit.
+    config |= {"shared_user": config["tier"] in ("landlock", "none"), "tasks": None}
     try:
         if config["tier"] == "native":
             namespaces.enter(config, start, inside, lambda pid: tell(pid=pid))
-        if config["tier"] != "bubblewrap":
-            janitor.stay_behind(config["box"])
+        if config["tier"] in ("landlock", "none"):
+            keeper.stay_behind(config["box"])
         tell(pid=os.getpid())
         start()
         inside()
     except Exception as error:  # the owner is told, whatever it is
-        tell(failed=f"{type(error).__name__}: {error}")
+        tell(failed=_reason(error))
         os._exit(1)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return f"{type(error).__name__}: {error}"
 
 
 def _serve(
@@ -71,7 +94,7 @@ def _serve(
     try:
         server = _confine(control, lane, owner, config)
     except Exception as error:  # as above; in the native tier this is another process
-        tell(failed=f"{type(error).__name__}: {error}")
+        tell(failed=_reason(error))
         os._exit(1)
     tell(ready=True, memory=server.surroundings.most_memory)
     with suppress(OSError):  # the owner may go in the midst of an answer
@@ -79,9 +102,7 @@ def _serve(
     os._exit(0)
 
 
-def _confine(
-    control: socket.socket, lane: socket.socket, owner: int, config: dict[str, Any]
-) -> ForkServer:
+def _confine(control: socket.socket, lane: socket.socket, owner: int, config: dict[str, Any]) -> ForkServer:
     tier, box = config["tier"], config["box"]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.clear()
@@ -91,15 +112,18 @@ def _confine(
     # Only the first process of a process namespace gets what its orphans leave behind.
     kernel.set_subreaper()
     confined = tier != "none"
+    kept = _become_stranger(box, config["shown"]) if tier == "landlock" else None
     if confined:
-        kernel.join_session_keyring()
+        with suppress(OSError):  # a container may forbid it; the filter forbids all use of keys
+            kernel.join_session_keyring()
         kernel.no_new_privileges()
-        landlock.restrict(
-            readable=[path for path in (*config["shown"], *_HARMLESS) if os.path.exists(path)],
-            executable=[path for path in config["executable"] if os.path.exists(path)],
-            writable=[box, "/dev/null"],
-        )
-        kernel.drop_capabilities()
+        kernel.drop_capabilities(kept)
+        if tier == "landlock" or landlock.abi():
+            landlock.restrict(
+                readable=[path for path in (*config["shown"], *_HARMLESS) if os.path.exists(path)],
+                executable=[path for path in config["executable"] if os.path.exists(path)],
+                writable=[box, "/dev/null"],
+            )
         kernel.set_dumpable(False)
     os.chdir(box)
     for name in (*COMMON, *config["preload"]):
@@ -120,6 +144,7 @@ def _confine(
         own_session=tier in ("landlock", "none"),
         confined=confined,
         base_memory=_address_space(config["statm"]),
+        tasks=config["tasks"],
     )
     if confined:
         seccomp.install(seccomp.server_filter(machine(), chmod=config["chmod"]))
@@ -134,6 +159,33 @@ def _confine(
         alone=tier in ("native", "bubblewrap"),
         bounded=tier == "native",
     )
+
+
+def _become_stranger(box: str, shown: Sequence[str]) -> int | None:
+    """Where root starts the sandbox: makes this process nobody's, who owns no file, and whose processes are
+    limited as root's never are. Returns the capability to keep for a Python that only root may read; what
+    there is to be read, Landlock says."""
+    if os.geteuid() != 0:
+        return None
+    able = kernel.CAP_DAC_READ_SEARCH in kernel.bound_capabilities()
+    try:
+        if not able and not _readable_to(namespaces.STRANGER_ID, shown):
+            return None
+        os.chown(box, namespaces.STRANGER_ID, namespaces.STRANGER_ID)
+        kernel.become(namespaces.STRANGER_ID)
+    except OSError:  # root without the capabilities, or in a namespace that has no such id
+        return None
+    return kernel.CAP_DAC_READ_SEARCH if able else None
+
+
+def _readable_to(user: int, paths: Sequence[str]) -> bool:
+    try:
+        os.setegid(user)
+        os.seteuid(user)
+        return all(os.access(path, os.R_OK, effective_ids=True) for path in paths)
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
 
 
 def _address_space(statm: int) -> int:

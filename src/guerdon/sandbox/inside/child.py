@@ -63,7 +63,9 @@ _READ_WHOLE = "pqg"
 class Surroundings:
     """What is the same for all runs of one fork server."""
 
-    def __init__(self, *, box: str, own_session: bool, confined: bool, base_memory: int) -> None:
+    def __init__(
+        self, *, box: str, own_session: bool, confined: bool, base_memory: int, tasks: int | None = None
+    ) -> None:
         self.box = box
         self.own_session = own_session
         """Whether a run is a session of its own, since only its process group tells what belongs to it."""
@@ -73,12 +75,20 @@ class Surroundings:
         """What each limit may be set to: this process may have been started with limits of its own."""
         self.most_memory = self.highest[resource.RLIMIT_AS] - base_memory
         """Bytes that a run can be given at most."""
+        self._tasks = tasks
+        self.others = 0
+        """Tasks of the machine, where those of the user that are beyond the sandbox count against its limit."""
         self.filters = {
             (processes, execute): seccomp.ProgramFilter(machine(), processes=processes, execute=execute)
             for processes in (False, True)
             for execute in (False, True)
             if confined
         }
+
+    def count_others(self) -> None:
+        """Looks how many tasks there are on the machine, if that matters; from ``/proc/loadavg``."""
+        if self._tasks is not None:
+            self.others = int(os.pread(self._tasks, 100, 0).split()[3].partition(b"/")[2])
 
 
 def _highest(which: int) -> int:
@@ -130,6 +140,7 @@ def wait_and_run(lane: _socket.socket, channel: _socket.socket, surroundings: Su
     """In a fresh fork: gets ready for a Python program that may start no process, takes one from ``lane``, tells
     on ``channel`` what it took, and runs it."""
     try:
+        surroundings.count_others()
         _close_all_but([lane.fileno(), channel.fileno()])
         if surroundings.own_session:
             os.setsid()
@@ -167,6 +178,7 @@ def run(request: Request, surroundings: Surroundings, role: Role, channel: socke
         if surroundings.own_session:
             os.setsid()
             kernel.die_with_parent()
+        surroundings.count_others()
         given = {name: request.descriptors[name] for name in _GIVEN[role] if name in request.descriptors}
         _settle(request, surroundings, role)
         _close_all_but([*given.values(), *([channel.fileno()] if channel else [])])
@@ -212,7 +224,7 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
     memory = request.memory if role == "command" else request.memory + surroundings.base_memory
     _limit(surroundings, which, memory, memory)
     # Threads count as well, and so do the fork server itself and the other of a pair.
-    tasks = request.processes + 64
+    tasks = request.processes + 64 + surroundings.others
     # Without a user namespace all that its user runs would count; whoever watches commands counts theirs.
     if role != "command" or not surroundings.own_session:
         _limit(surroundings, resource.RLIMIT_NPROC, tasks, tasks)

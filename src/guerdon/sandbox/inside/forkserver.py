@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import _socket
 import _thread
-import array
 import os
 import select
 import signal

@@ -33,18 +33,24 @@ MS_REC = 0x4000
 MS_PRIVATE = 0x4_0000
 MS_SLAVE = 0x8_0000
 MNT_DETACH = 0x2
+MOUNT_READ_ONLY_NO_SUID_NO_DEVICES = 0x1 | 0x2 | 0x4
+_AT_FDCWD = -100
+_AT_RECURSIVE = 0x8000
 UMOUNT_NOFOLLOW = 0x8
 
 PR_SET_PDEATHSIG = 1
 PR_GET_DUMPABLE = 3
 PR_SET_DUMPABLE = 4
+PR_SET_KEEPCAPS = 8
 PR_CAPBSET_READ = 23
 PR_CAPBSET_DROP = 24
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 PR_GET_NO_NEW_PRIVS = 39
 PR_CAP_AMBIENT = 47
+_AMBIENT_RAISE = 2
 _AMBIENT_CLEAR_ALL = 4
+CAP_DAC_READ_SEARCH = 2
 
 _CAPABILITIES_VERSION_3 = 0x2008_0522
 _KEYCTL_JOIN_SESSION_KEYRING = 1
@@ -106,6 +112,12 @@ def mount(
     call("mount", _path(source), os.fsencode(target), _path(kind), flags, _path(options))
 
 
+def set_mount_attributes(target: str, attributes: int) -> None:
+    """Adds ``MOUNT_…`` attributes to the mount there and to all below it."""
+    path = os.fsencode(target)
+    call("mount_setattr", _AT_FDCWD, path, _AT_RECURSIVE, struct.pack("=4Q", attributes, 0, 0, 0), 32)
+
+
 def unmount(target: str, flags: int = 0) -> None:
     """``umount2(2)``, with ``MNT_DETACH`` or ``UMOUNT_NOFOLLOW``."""
     call("umount2", os.fsencode(target), flags)
@@ -157,10 +169,11 @@ def bound_capabilities() -> list[int]:
     return kept
 
 
-def drop_capabilities() -> None:
-    """Gives up every capability: bounding, ambient, inheritable, permitted and effective.
+def drop_capabilities(keep: int | None = None) -> None:
+    """Gives up every capability but ``keep``: bounding, ambient, inheritable, permitted and effective.
 
-    Who may not change the bounding set keeps it; together with no_new_privileges it grants nothing.
+    Who may not change the bounding set keeps it; together with no_new_privileges it grants nothing. What is
+    kept stays through an exec.
     """
     for capability in bound_capabilities():
         try:
@@ -174,7 +187,29 @@ def drop_capabilities() -> None:
     except OSError as error:
         if error.errno != errno.EINVAL:  # before Linux 4.3 there is no such set
             raise
-    call("capset", struct.pack("=Ii", _CAPABILITIES_VERSION_3, 0), bytes(24))
+    kept = 0 if keep is None else 1 << keep
+    call(
+        "capset",
+        struct.pack("=Ii", _CAPABILITIES_VERSION_3, 0),
+        struct.pack("=6I", kept, kept, kept, 0, 0, 0),
+    )
+    if keep is not None:
+        prctl(PR_CAP_AMBIENT, _AMBIENT_RAISE, keep)
+
+
+def become(user: int) -> None:
+    """Goes on as that user and group, with the capabilities that there are permitted, not yet effective.
+
+    Raises OSError where this process may not, or there is no such user in its namespace.
+    """
+    try:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        prctl(PR_SET_KEEPCAPS, 1)
+        os.setresuid(user, user, user)
+    except OSError as error:
+        raise OSError(error.errno, f"root may not become another user here: {error.strerror}") from None
+    prctl(PR_SET_KEEPCAPS, 0)
 
 
 def close_range(first: int, last: int = 0xFFFF_FFFF, *, on_exec: bool = False) -> None:

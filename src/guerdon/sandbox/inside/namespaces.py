@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -17,6 +18,19 @@ STRANGER_ID = 65534
 DEVICES = ("null", "zero", "full", "random", "urandom")
 BOX = "/box"
 _CLONE_PARENT = 0x8000
+_NAMESPACES = (
+    kernel.CLONE_NEWNS
+    | kernel.CLONE_NEWPID
+    | kernel.CLONE_NEWNET
+    | kernel.CLONE_NEWIPC
+    | kernel.CLONE_NEWUTS
+    | kernel.CLONE_NEWCGROUP
+)
+_FORBIDDEN = (
+    "namespaces are forbidden here, as by a container's seccomp profile, a sysctl or a lack of capabilities"
+)
+_NO_MORE = "no further namespace may be made: user.max_user_namespaces is reached, or 0"
+_NO_MOUNTS = "mounting is forbidden here, as AppArmor does it in user namespaces and in containers"
 _KEPT = (
     (os.ST_NOEXEC, kernel.MS_NOEXEC),
     (os.ST_NOATIME, kernel.MS_NOATIME),
@@ -37,17 +51,8 @@ def enter(
     where the kernel or its configuration forbid namespaces.
     """
     go, went = os.pipe()
-    flags = (
-        kernel.CLONE_NEWUSER
-        | kernel.CLONE_NEWNS
-        | kernel.CLONE_NEWPID
-        | kernel.CLONE_NEWNET
-        | kernel.CLONE_NEWIPC
-        | kernel.CLONE_NEWUTS
-        | kernel.CLONE_NEWCGROUP
-    )
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    pid = kernel.call("clone", flags | _CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
+    pid, own_users = _clone()
     if pid == 0:
         os.close(went)
         # Nobody maps our ids any more once the other end is closed.
@@ -55,18 +60,39 @@ def enter(
             os._exit(1)
         os.close(go)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        config["shared_user"] = not own_users
         start()
-        _settle(config)
+        _settle(config, INSIDE_ID if own_users else STRANGER_ID)
         inside()
         os._exit(0)
     try:
         tell(pid)
-        _map_ids(pid)
+        if own_users:
+            _map_ids(pid)
         os.write(went, b"1")
     except OSError:
         os.kill(pid, signal.SIGKILL)
         raise
     os._exit(0)
+
+
+def _clone() -> tuple[int, bool]:
+    """Forks into new namespaces: 0 in the fork, else its pid; and whether users are among them.
+
+    Root can do without those where they are forbidden.
+    """
+    flags = _NAMESPACES | _CLONE_PARENT | signal.SIGCHLD
+    try:
+        return kernel.call("clone", flags | kernel.CLONE_NEWUSER, 0, 0, 0, 0), True
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EUSERS)
+        reason = OSError(error.errno, _NO_MORE if full else _FORBIDDEN)
+    if os.geteuid() != 0:
+        raise reason
+    try:
+        return kernel.call("clone", flags, 0, 0, 0, 0), False
+    except OSError:
+        raise reason from None
 
 
 def _map_ids(pid: int) -> None:
@@ -78,11 +104,14 @@ def _map_ids(pid: int) -> None:
             _write(f"{folder}/uid_map", f"0 0 1\n{INSIDE_ID} {STRANGER_ID} 1")
             _write(f"{folder}/gid_map", f"0 0 1\n{INSIDE_ID} {STRANGER_ID} 1")
             return
-        except OSError:  # root without the capability, or in a namespace that has no such id
+        except OSError:  # root without the capabilities, or in a namespace that has no such id
             pass
-    _write(f"{folder}/setgroups", "deny")
-    _write(f"{folder}/uid_map", f"{INSIDE_ID} {uid} 1")
-    _write(f"{folder}/gid_map", f"{INSIDE_ID} {gid} 1")
+    try:
+        _write(f"{folder}/setgroups", "deny")
+        _write(f"{folder}/uid_map", f"{INSIDE_ID} {uid} 1")
+        _write(f"{folder}/gid_map", f"{INSIDE_ID} {gid} 1")
+    except OSError as error:
+        raise OSError(error.errno, f"no user can be given to a user namespace: {error.strerror}") from None
 
 
 def _write(path: str, text: str) -> None:
@@ -90,17 +119,24 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
-def _settle(config: dict[str, Any]) -> None:
+def _settle(config: dict[str, Any], user: int) -> None:
     """Makes the new root folder, moves into it, and becomes an ordinary user there."""
-    kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    try:
+        kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    except PermissionError as error:
+        raise OSError(error.errno, _NO_MOUNTS) from None
     # What is to be shown is opened first: the new root may be mounted over where it lies.
     sources = [
         (path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in config["shown"] if os.path.exists(path)
     ]
-    sources += [(f"/dev/{name}", os.open(f"/dev/{name}", os.O_PATH | os.O_CLOEXEC)) for name in DEVICES]
+    sources += [
+        (path, os.open(path, os.O_PATH | os.O_CLOEXEC))
+        for path in (f"/dev/{name}" for name in DEVICES)
+        if os.path.exists(path)
+    ]
     root = _mount_point()
     kernel.mount(
-        "guerdon", root, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=755,size=1m,nr_inodes=4096"
+        "guerdon", root, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=111,size=1m,nr_inodes=4096"
     )
     os.chdir(root)
     for path, descriptor in sources:
@@ -127,9 +163,7 @@ def _settle(config: dict[str, Any]) -> None:
         os.close(descriptor)
     kernel.set_host_name("sandbox")
     if os.geteuid() == 0:
-        os.setgroups([])
-        os.setresgid(INSIDE_ID, INSIDE_ID, INSIDE_ID)
-        os.setresuid(INSIDE_ID, INSIDE_ID, INSIDE_ID)
+        kernel.become(user)
 
 
 def _mount_point() -> str:
@@ -140,7 +174,12 @@ def _mount_point() -> str:
 
 
 def _make_folder(path: str) -> None:
-    os.makedirs(path, mode=0o755, exist_ok=True)
+    """Makes a folder and those above it; what is in them cannot be listed, since it tells of the host."""
+    made = ""
+    for part in path.split("/"):
+        made += f"{part}/"
+        if not os.path.isdir(made):
+            os.mkdir(made, 0o111)
 
 
 def _show(path: str, descriptor: int) -> None:
@@ -159,6 +198,11 @@ def _show(path: str, descriptor: int) -> None:
         kernel.mount(source, here, None, kernel.MS_BIND | kernel.MS_REC)
     if path.startswith("/dev/"):
         return
+    try:
+        kernel.set_mount_attributes(here, kernel.MOUNT_READ_ONLY_NO_SUID_NO_DEVICES)
+        return
+    except OSError:  # before Linux 5.12
+        pass
     # Flags that the mount has cannot be taken away here, so they have to be repeated.
     has = os.statvfs(here).f_flag
     flags = kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV
