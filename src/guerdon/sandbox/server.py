@@ -272,6 +272,10 @@ class ForkServer:
         if self._watch is not None:
             with suppress(ProcessLookupError, PermissionError):
                 signal.pidfd_send_signal(self._watch, signal.SIGKILL)
+        elif process is not None and process.poll() is None:
+            # What it has started so far is in its process group.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
         if process is not None:
             try:
                 # It goes by itself when the server is gone, and takes what is left with it.
@@ -279,10 +283,10 @@ class ForkServer:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        if self._watch is not None:
-            # In the native tier it was made a sibling of the process that Popen knows.
+            # In the native tier the server was made a sibling of the process that Popen knows.
             with suppress(ChildProcessError):
-                os.waitid(os.P_PIDFD, self._watch, os.WEXITED)
+                while True:
+                    os.waitpid(-process.pid, 0)
         self._let_go()
         if self._box is not None:
             workplaces.remove(self._box)

@@ -51,6 +51,7 @@ _HARMLESS = ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 def main() -> None:
     """Becomes a fork server."""
+    _ordinary_signals()
     control, lane = (socket.socket(fileno=int(number)) for number in sys.argv[2:4])
     owner = int(sys.argv[4])
     config = json.loads(control.recv(MAX_LENGTH))
@@ -80,6 +81,14 @@ def main() -> None:
     except Exception as error:  # the owner is told, whatever it is
         tell(failed=_reason(error))
         os._exit(1)
+
+
+def _ordinary_signals() -> None:
+    """What the owner ignores or blocks, this process and the programs in it do not, such as the end of a child."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _reason(error: Exception) -> str:
