@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import multiprocessing
 import os
 import random
@@ -334,6 +335,52 @@ def test_closing_while_others_run() -> None:
     assert {(x.status, x.stdout) for x in done} == {("ok", "1\n"), ("unavailable", "")}
     assert "closed" in sandbox.run("pass").detail
     assert not forkers()
+
+
+REWARD = """
+import os, sys
+sys.path.insert(0, {folder!r})
+from guerdon import reward_function
+from guerdon.sandbox import Limits, Sandbox
+from test_lifecycle import below
+sandbox = Sandbox(workers=1, limits=Limits(wall_s=60))
+
+@reward_function
+def prints_its_number(response: str, answer: str) -> float:
+    sandbox.run("pass")
+    with open({pids!r}, "a") as file:
+        print(*below(os.getpid()), file=file)
+    return float(sandbox.run(response).stdout.strip() == answer)
+"""
+
+
+def test_a_worker_of_the_engine_that_overran_its_deadline_takes_its_servers_along(tmp_path: Path) -> None:
+    pids, out = tmp_path / "pids", tmp_path / "out.jsonl"
+    (tmp_path / "rewards.py").write_text(REWARD.format(folder=str(Path(__file__).parent), pids=str(pids)))
+    rows = [
+        {
+            "prompt": "?",
+            "response": "import time; time.sleep(50)" if n % 5 == 4 else f"print({n})",
+            "answer": f"{n}",
+        }
+        for n in range(10)
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    line = [sys.executable, "-m", "guerdon", "score", f"{tmp_path}/rewards.py::prints_its_number"]
+    columns = ["--prompt-column", "prompt", "--response-column", "response", "--answer-column", "answer"]
+    done = subprocess.run(
+        [*line, f"{tmp_path}/rows.jsonl", *columns, "--workers", "2", "--timeout", "4", "-o", str(out)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    scored = [json.loads(text) for text in out.read_text().splitlines()]
+    assert [row.get("score") for row in scored] == [None if n % 5 == 4 else 1.0 for n in range(10)]
+    seen = [int(pid) for pid in pids.read_text().split()]
+    assert seen
+    assert gone(seen)
 
 
 class Interruption(BaseException):
