@@ -30,6 +30,8 @@ AT_START = {
     "PYTHONHASHSEED": "0",
     # Each arena reserves 64 MiB of the address space that is limited.
     "MALLOC_ARENA_MAX": "1",
+    # The addresses of functions are looked up at once, not by each fork anew.
+    "LD_BIND_NOW": "1",
 }
 """The environment of the interpreter when it starts; what programs see is ENVIRONMENT."""
 

@@ -177,10 +177,20 @@ class ProgramFilter:
         if chmod != "allowed":
             blocks |= _for_all(machine, _CHMOD, _chmod_verdict(chmod))
         self._program = assemble(_for_machine(machine, blocks, ALLOWED, ALLOWED))
+        self._ready = kernel.Filter(self._program)
+        # The constant is the last of an instruction's 8 bytes.
+        mark = struct.pack("=I", _NO_PID)
+        self._places = [at for at in range(4, len(self._program), 8) if self._program[at : at + 4] == mark]
 
     def for_pid(self, pid: int) -> bytes:
         """The filter for the process that has this pid, as it sees it itself."""
         return self._program.replace(struct.pack("=I", _NO_PID), struct.pack("=I", pid))
+
+    def install(self, pid: int) -> None:
+        """Puts the filter over this thread, whose process has that pid and has given up new privileges."""
+        for place in self._places:
+            struct.pack_into("=I", self._ready.program, place, pid)
+        self._ready.lay()
 
 
 def program_filter(
@@ -212,7 +222,7 @@ def install(program: bytes, *, log: bool = False, all_threads: bool = False) -> 
     """
     kernel.no_new_privileges()
     flags = (_SECCOMP_LOG if log else 0) | (_SECCOMP_TSYNC if all_threads else 0)
-    kernel.add_filter(program, flags)
+    kernel.Filter(program).lay(flags)
 
 
 @functools.cache
