@@ -205,6 +205,21 @@ int main(int count, char **arguments) {
         assert sandbox.run(source, language="c", limits=limits, arguments=["much"]).status == "memory_limit"
 
 
+def test_a_script_uses_the_systems_commands(sandbox: Sandbox) -> None:
+    script = "mkdir d; echo text > d/file; ls -l d | wc -l; sort -r <(printf '1\\n2\\n') | tr '\\n' ' '"
+    done = sandbox.run(script, language="sh")
+    assert (done.status, done.stdout, done.stderr) == ("ok", "2\n2 1 ", "")
+
+
+@pytest.mark.parametrize(
+    "script", ["kill -9 0", "kill -TERM 0; sleep 9", "kill -9 -1; exit 1", "kill -9 1 $PPID"]
+)
+def test_a_script_ends_nothing_but_itself(sandbox: Sandbox, script: str) -> None:
+    done = sandbox.run(script, language="bash")
+    assert done.status in ("killed", "error")
+    assert sandbox.run("echo still", language="bash").stdout == "still\n"
+
+
 @pytest.mark.parametrize("tier", tiers.TIERS)
 def test_nothing_outlives_a_script(tier: str) -> None:
     with Sandbox(tier, workers=1) as sandbox:

@@ -102,7 +102,7 @@ REFUSED += bare("""
     keyctl add_key request_key userfaultfd perf_event_open memfd_create
     socket connect bind listen accept accept4 sendmmsg recvmmsg
     chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes futimesat utimensat
-    setxattr lsetxattr fsetxattr getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr
+    setxattr lsetxattr fsetxattr
     removexattr lremovexattr fremovexattr
     kexec_load kexec_file_load init_module finit_module delete_module quotactl swapon swapoff reboot
     settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname acct syslog iopl ioperm
@@ -115,6 +115,7 @@ REFUSED += bare("""
 UNKNOWN = bare("""
     clone3 io_uring_setup io_uring_enter io_uring_register open_tree move_mount fsopen fsconfig fsmount fspick
     pidfd_getfd process_madvise mount_setattr quotactl_fd memfd_secret process_mrelease cachestat
+    getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr
     statmount listmount setxattrat getxattrat removexattrat open_tree_attr file_setattr
 """)
 
