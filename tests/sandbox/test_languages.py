@@ -206,7 +206,7 @@ int main(int count, char **arguments) {
 
 
 def test_a_script_uses_the_systems_commands(sandbox: Sandbox) -> None:
-    script = "mkdir d; echo text > d/file; ls -l d | wc -l; sort -r <(printf '1\\n2\\n') | tr '\\n' ' '"
+    script = "mkdir d; echo text > d/file; ls -l d | wc -l; printf '1\\n2\\n' | sort -r | tr '\\n' ' '"
     done = sandbox.run(script, language="sh")
     assert (done.status, done.stdout, done.stderr) == ("ok", "2\n2 1 ", "")
 
@@ -338,6 +338,18 @@ def test_a_module_is_told_by_its_imports(sandbox: Sandbox) -> None:
     need("javascript")
     done = sandbox.run('import { EOL } from "os";\nprocess.stdout.write("so" + EOL);', language="js")
     assert (done.status, done.stdout) == ("ok", "so\n")
+
+
+@pytest.mark.parametrize("tier", tiers.TIERS)
+def test_input_has_a_name_too(tier: str) -> None:
+    with Sandbox(tier, workers=1) as sandbox:
+        if not tiers.examine(sandbox.tier).available:
+            pytest.skip(f"no {tier} tier on this machine: {tiers.examine(sandbox.tier).reason}")
+        script = "sort -r /dev/stdin; cat <(echo 3); echo no > /dev/stderr"
+        done = sandbox.run(script, language="bash", stdin="1\n2\n")
+        assert (done.status, done.stdout, done.stderr) == ("ok", "2\n1\n3\n", "no\n")
+        names = "ls /proc; ls /proc/1/root; cat /proc/self/environ; cat /proc/self/root/etc/passwd; cat /proc/cpuinfo"
+        assert sandbox.run(names, language="bash").stdout == ""
 
 
 def test_an_uncaught_error_is_told(sandbox: Sandbox) -> None:
