@@ -18,7 +18,7 @@ from guerdon.sandbox.inside.namespaces import STREAMS
 BOX = "/box"
 """The working directory inside, where the sandbox has a root folder of its own."""
 _TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "LANG": "C.UTF-8",
     # One thread a program: what numpy starts by itself would count against its limits.
@@ -32,7 +32,7 @@ AT_START = {
     # Each arena reserves 64 MiB of the address space that is limited.
     "MALLOC_ARENA_MAX": "1",
 }
-"""The environment of the interpreter when it starts; what programs see is _ENVIRONMENT."""
+"""The environment of the interpreter when it starts; what programs see is ENVIRONMENT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def configuration(spec: Spec, box: str) -> dict[str, Any]:
         "links": links,
         "preload": spec.preload,
         "sys_path": [*_standard(), *map(os.path.realpath, folders)],
-        "environment": _ENVIRONMENT | home,
+        "environment": ENVIRONMENT | home,
         "commands": spec.commands,
         # Linkers make their output executable. Where nothing but this keeps the host's files out of reach,
         # they are told that it worked; what they make is made executable when it is brought back.
