@@ -2,8 +2,8 @@
 
     python corpus_runner.py TIER WHICH RESULTS
 
-``WHICH`` is ``host``, ``rewards`` or ``honest``; ``TIER`` also may be ``unconfined``, which runs those attacks that are known
-to succeed without a sandbox. The standard library and guerdon.sandbox only, so that any interpreter will do.
+``WHICH`` is ``host``, ``rewards`` or ``honest``; ``TIER`` also may be ``unconfined``, which runs those attacks
+that are known to succeed without a sandbox. The standard library and guerdon.sandbox only, so that any interpreter will do.
 """
 
 from __future__ import annotations

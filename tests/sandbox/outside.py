@@ -43,7 +43,9 @@ class Outside:
         self.file.write_text(f"# {self.secret}\nprint('BREACH ran a file of the host')\n")
         self.file.chmod(0o755)
         self.open_folder.chmod(0o777)
-        self.process = subprocess.Popen(["sleep", "3600"], start_new_session=True)
+        self.process = subprocess.Popen(
+            ["sleep", "3600"], start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
         os.environ[self.variable] = self.secret
         self.inherited = os.open(self.file, os.O_RDWR)
         os.set_inheritable(self.inherited, True)
