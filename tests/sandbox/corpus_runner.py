@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from attacks import CORPUS, Attack, attacks
-from outside import Outside, descendants, resident_mb, settled, shared_mb, threads_of
+from outside import Outside, children, descendants, resident_mb, settled, shared_mb, threads_of
 
 import guerdon
 from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest
@@ -44,6 +44,7 @@ class Watch:
         self.probed = self.probe()
         self.targets = outside.targets([str(Path(p).resolve()) for p in guerdon.__path__])
         self.processes = descendants()
+        self.first = children()
         self.threads = threads_of(self.processes)
         self.shared = shared_mb()
         self.state = outside.state()
@@ -100,19 +101,18 @@ class Watch:
         if self.outside.heard:
             yield f"servers heard of it: {sorted(set(self.outside.heard))}"
             self.outside.heard.clear()
-        if not settled(lambda: set(descendants()) <= set(self.processes)):
+        # A fork server may keep a fork ready for the next run, so it is their number that counts.
+        if not settled(lambda: len(descendants()) <= len(self.processes)):
             now = descendants()
-            new = {pid: about for pid, about in now.items() if pid not in self.processes}
-            if len(now) > len(self.processes):
-                yield f"processes are left: {new}"
-            else:
-                yield f"the fork server was lost: {new}"
+            yield f"processes are left: { {pid: now[pid] for pid in now if pid not in self.processes} }"
             self.processes = now
-            self.threads = threads_of(now)
-        if not settled(lambda: threads_of(self.processes) <= self.threads):
+        if not self.first <= set(descendants()):
+            yield "the fork server was lost"
+            self.first = children()
+        if not settled(lambda: threads_of(descendants()) <= self.threads):
             yield "threads are left"
-        if resident_mb(self.processes) > 400:
-            yield f"{resident_mb(self.processes):.0f} MiB are held"
+        if (held := resident_mb(descendants())) > 400:
+            yield f"{held:.0f} MiB are held"
         if not settled(lambda: shared_mb() < self.shared + 64):
             yield f"{shared_mb() - self.shared:.0f} MiB of files in memory are left"
             self.shared = shared_mb()

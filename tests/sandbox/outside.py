@@ -250,6 +250,15 @@ def descendants() -> dict[int, str]:
     return found
 
 
+def children() -> set[int]:
+    """The processes that this one started, or that it has inherited."""
+    return {
+        int(pid)
+        for task in Path("/proc/self/task").iterdir()
+        for pid in (task / "children").read_text().split()
+    }
+
+
 def threads_of(processes: dict[int, str]) -> int:
     """How many threads they have together."""
     total = 0
