@@ -192,7 +192,7 @@ def judged(sandbox: Sandbox, attack: Attack) -> dict[str, Any]:
     started = time.monotonic()
     findings = []
     # What never ends costs its whole limit each time, so once a form is enough.
-    once = attack.name == "never_ends"
+    once = attack.name == "never_ends" or attack.variant == "recursion"
     for form, tests in FORMS.items():
         try:
             found = sandbox.run_tests(source, tests, limits=limits, stop_on_failure=once)
@@ -211,16 +211,18 @@ def unconfined(outside: Outside, attack: Attack) -> dict[str, Any]:
     targets = outside.targets([str(Path(p).resolve()) for p in guerdon.__path__])
     with tempfile.TemporaryDirectory() as folder:
         program = attack.program(targets)
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=20,
-            close_fds=False,
-        )
-    text = done.stdout + done.stderr
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", program],
+                cwd=folder,
+                capture_output=True,
+                timeout=5,
+                close_fds=False,
+            )
+            output = done.stdout + done.stderr
+        except subprocess.TimeoutExpired as late:
+            output = (late.stdout or b"") + (late.stderr or b"")
+    text = output.decode("utf-8", "replace")
     succeeded = "BREACH" in text or outside.secret in text or bool(outside.heard)
     outside.heard.clear()
     return {"id": attack.id, "findings": ["succeeded"] if succeeded else [], "stdout": text[-3000:]}

@@ -149,10 +149,11 @@ def test_nothing_is_left_after_all_attacks(tier: Tier, user: str) -> None:
     assert outcomes(tier, user, "host")["end"]["findings"] == []
 
 
-@pytest.mark.parametrize("attack", [a for a in attacks("host") if a.breaches_unconfined], ids=lambda a: a.id)
-def test_an_attack_would_succeed_without_a_sandbox(attack: Attack) -> None:
-    row = outcomes("unconfined", USERS[0], "host")[attack.id]
-    assert row["findings"], row
+@pytest.mark.parametrize("name", sorted({a.name for a in attacks("host") if a.breaches_unconfined}))
+def test_an_attack_would_succeed_without_a_sandbox(name: str) -> None:
+    rows = outcomes("unconfined", USERS[0], "host")
+    # Not in every variant: not every machine has all that they look for.
+    assert any(row["findings"] for key, row in rows.items() if key.partition("-")[0] == name), rows
 
 
 @pytest.mark.parametrize(("tier", "user", "attack"), cases("rewards"))
