@@ -13,15 +13,22 @@ MAX_COLLECTED = 256 << 20
 
 
 class Exchange:
-    """The memory files of one job, each by the letter that ``inside.child`` knows it by."""
+    """The memory files of one job, each by the letter that ``inside.child`` knows it by.
+
+    Raises OSError where this process may not open as many.
+    """
 
     def __init__(self, job: Job) -> None:
         self.descriptors: dict[str, int] = {}
-        for letter, content in _contents(job).items():
-            self.descriptors[letter] = descriptor = os.memfd_create(letter, os.MFD_CLOEXEC)
-            if content:
-                _write_all(descriptor, content)
-                os.lseek(descriptor, 0, os.SEEK_SET)
+        try:
+            for letter, content in _contents(job).items():
+                self.descriptors[letter] = descriptor = os.memfd_create(letter, os.MFD_CLOEXEC)
+                if content:
+                    _write_all(descriptor, content)
+                    os.lseek(descriptor, 0, os.SEEK_SET)
+        except BaseException:
+            self.close()
+            raise
 
     def read(self, letter: str, limit: int) -> tuple[bytes, bool]:
         """What a file holds, at most ``limit`` bytes of it, and whether there is more."""

@@ -17,15 +17,19 @@ TRIES = 2
 class Pool:
     """Fork servers that are started when they are needed, and kept for the next job.
 
-    Any number of threads may ask at once; ``workers`` of them are served at a time.
+    Any number of threads may ask at once; ``workers`` of them are served at a time. What is left open ends when
+    the pool is collected, or at the end of the interpreter.
     """
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._lock = threading.Condition()
+        self._servers: weakref.WeakSet[ForkServer] = weakref.WeakSet()
+        """All of them, those at work among them."""
         self._idle: list[ForkServer] = []
         self._busy = 0
         self._closed = False
+        weakref.finalize(self, _close_all, self._idle)
         _POOLS.add(self)
 
     def do(self, spec: Spec, job: Job) -> Report:
@@ -33,24 +37,31 @@ class Pool:
         lost = ""
         for _ in range(TRIES):
             try:
-                server = self._take(spec)
+                return self._try(spec, job)
             except UnavailableError as error:
                 return Report(status="unavailable", detail=str(error), tier=spec.tier)
-            healthy = False
-            try:
-                report = server.do(job)
-                healthy = report.status != "worker_lost"
             except ServerLostError as error:
                 lost = str(error)
-                continue
-            finally:
-                self._give_back(server, healthy)
-            return report
         return Report(status="worker_lost", detail=lost, tier=spec.tier)
+
+    def _try(self, spec: Spec, job: Job) -> Report:
+        server = self._take(spec)
+        # Whatever interrupts it, a server that has not answered is not handed the next job: the answer that is
+        # still to come would be taken for that job's.
+        answered = False
+        try:
+            report = server.do(job)
+            answered = True
+            return report
+        except UnavailableError:
+            answered = True
+            raise
+        finally:
+            self._give_back(server, answered)
 
     def _take(self, spec: Spec) -> ForkServer:
         with self._lock:
-            while self._busy >= self.workers:
+            while self._busy >= self.workers and not self._closed:
                 self._lock.wait()
             if self._closed:
                 raise UnavailableError("the sandbox is closed")
@@ -65,14 +76,16 @@ class Pool:
         try:
             if superfluous is not None:
                 superfluous.close()
-            return ForkServer(spec)
+            server = ForkServer(spec)
+            self._servers.add(server)
+            return server
         except BaseException:
             self._release()
             raise
 
-    def _give_back(self, server: ForkServer, healthy: bool) -> None:
+    def _give_back(self, server: ForkServer, answered: bool) -> None:
         with self._lock:
-            keep = healthy and not self._closed
+            keep = answered and not self._closed
             if keep:
                 self._idle.append(server)
         if not keep:
@@ -85,22 +98,29 @@ class Pool:
             self._lock.notify()
 
     def close(self) -> None:
-        """Ends all servers; those at work when they have answered."""
+        """Ends all servers; those at work when they have answered. Nobody waits for one any more."""
         with self._lock:
             self._closed = True
-            idle, self._idle = self._idle, []
-        for server in idle:
-            server.close()
+            idle = self._idle.copy()
+            self._idle.clear()
+            self._lock.notify_all()
+        _close_all(idle)
 
     def abandon(self) -> None:
         """Forgets, in a fork of the process that made the pool, servers that are the other's."""
         self._lock = threading.Condition()
-        for server in self._idle:
+        for server in list(self._servers):
             server.abandon()
-        self._idle, self._busy = [], 0
+        self._idle.clear()
+        self._busy = 0
 
 
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+def _close_all(servers: list[ForkServer]) -> None:
+    while servers:
+        servers.pop().close()
 
 
 def _after_fork() -> None:

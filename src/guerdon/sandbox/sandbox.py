@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -73,6 +74,7 @@ class Sandbox:
         self._artefacts = Artefacts()
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
+        _SANDBOXES.add(self)
         self._chosen: tuple[Tier, str] | None = None
 
     @property
@@ -257,6 +259,11 @@ class Sandbox:
                 self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="guerdon-sandbox")
             return self._threads
 
+    def abandon_threads(self) -> None:
+        """Forgets, in a fork of the process that made the sandbox, threads that are the other's."""
+        self._lock = threading.Lock()
+        self._threads = None
+
     def close(self) -> None:
         """Ends everything that was started for it. What runs is waited for."""
         with self._lock:
@@ -282,6 +289,17 @@ class Sandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await asyncio.to_thread(self.close)
+
+
+_SANDBOXES: weakref.WeakSet[Sandbox] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for sandbox in list(_SANDBOXES):
+        sandbox.abandon_threads()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _provider_of(provider: Provider | str) -> Provider:

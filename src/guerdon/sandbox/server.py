@@ -18,7 +18,7 @@ from guerdon.sandbox import workplaces
 from guerdon.sandbox.exchange import Exchange, unpacked
 from guerdon.sandbox.execution import Job, Report, Status, Tier
 from guerdon.sandbox.inside.numbers import machine
-from guerdon.sandbox.inside.request import Request
+from guerdon.sandbox.inside.request import Answer, Request
 from guerdon.sandbox.surroundings import AT_START, BOX, Spec, bubblewrap_line, configuration
 from guerdon.sandbox.watch import LOOK_S, Watch
 
@@ -53,20 +53,27 @@ class ForkServer:
         """The process that forks, as this process sees it; 0 until it is known."""
         self._handle: int | None = None
         """A descriptor of that process, so that no other is ever taken for it."""
+        self._most_memory = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._messages = -1
         """The memory file in which whoever fails to start leaves word."""
         self._box: str | None = None
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._lane, lane = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._poller = select.poll()
+        self._poller.register(self._control, select.POLLIN)
         try:
-            with theirs:
-                self._start(theirs)
+            with control, lane:
+                self._start([control.fileno(), lane.fileno()])
             self._await_ready(time.monotonic() + START_S)
+        except OSError as error:
+            self.close()
+            raise UnavailableError(f"the {self.tier} sandbox cannot be started: {error}") from None
         except BaseException:
             self.close()
             raise
 
-    def _start(self, theirs: socket.socket) -> None:
+    def _start(self, theirs: list[int]) -> None:
         try:
             machine()
         except OSError as error:
@@ -83,7 +90,7 @@ class ForkServer:
         owner = os.pidfd_open(os.getpid())
         told, tell = os.pipe()
         try:
-            inherited = [theirs.fileno(), owner]
+            inherited = [*theirs, owner]
             if self.tier == "bubblewrap" and program is not None:
                 before = bubblewrap_line(self.spec, folder, program, tell)
             self._messages = os.memfd_create("messages", os.MFD_CLOEXEC)
@@ -116,40 +123,55 @@ class ForkServer:
         self.pid = pid
         with suppress(ProcessLookupError):  # it has ended already
             self._handle = os.pidfd_open(pid)
+            # A fork of this process may hold the other end of the socket; this tells of the end all the same.
+            self._poller.register(self._handle, select.POLLIN)
 
     def _await_ready(self, deadline: float) -> None:
         while True:
-            said = self._hear(deadline)
-            if said is None:
+            heard = self._hear(deadline)
+            if not heard:
                 words = os.pread(self._messages, 4096, 0).decode("utf-8", "replace").strip().splitlines()
                 why = words[-1] if words else f"the {self.tier} sandbox did not start, and did not say why"
                 raise UnavailableError(why)
+            said: dict[str, Any] = json.loads(heard)
             if "failed" in said:
                 raise UnavailableError(said["failed"])
             if "pid" in said and self.tier != "bubblewrap":
                 self._know(said["pid"])
             if "ready" in said:
+                self._most_memory = said["memory"]
                 os.close(self._messages)
                 self._messages = -1
+                if self.tier == "native" and self._process is not None:
+                    # It has put the server behind its walls and ended.
+                    self._process.wait()
                 return
 
-    def _hear(self, deadline: float) -> dict[str, Any] | None:
-        """The next message, or None where there will be none."""
-        poller = select.poll()
-        poller.register(self._control, select.POLLIN)
+    def _hear(self, deadline: float) -> bytes:
+        """The next message; nothing where there will be none."""
         try:
-            if not poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
-                return None
-            data = self._control.recv(MAX_REPLY)
+            if not self._poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                return b""
+            return self._control.recv(MAX_REPLY, socket.MSG_DONTWAIT)
         except OSError:
-            return None
-        said: dict[str, Any] | None = json.loads(data) if data else None
-        return said
+            return b""
 
     def do(self, job: Job) -> Report:
-        """Runs a job and waits for it. Raises ServerLostError where nothing comes of it."""
+        """Runs a job and waits for it.
+
+        Raises ServerLostError where nothing comes of it, and UnavailableError where this process has not what
+        the job needs.
+        """
         limits = job.limits
-        exchange = Exchange(job)
+        if limits.memory_mb << 20 > self._most_memory:
+            raise UnavailableError(
+                f"programs can have {max(0, self._most_memory) >> 20} MiB here, not {limits.memory_mb}: "
+                "lower memory_mb, or raise the limit of this process (ulimit -v)"
+            )
+        try:
+            exchange = Exchange(job)
+        except OSError as error:
+            raise UnavailableError(f"no files in memory for a program: {error.strerror}") from None
         try:
             request = Request(
                 job.kind,
@@ -164,24 +186,23 @@ class ForkServer:
                 collect=job.collect,
             )
             rights = array.array("i", exchange.descriptors.values())
+            way = self._lane if request.single else self._control
             try:
-                self._control.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+                way.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
             except OSError as error:
                 raise ServerLostError(f"the fork server is gone: {error.strerror}") from None
             deadline = time.monotonic() + limits.wall_s * job.steps + GRACE_S
             if job.kind == "command" or limits.processes > 1:
                 self._look_after(job, deadline)
-            said = self._hear(deadline)
-            if said is None:
+            heard = self._hear(deadline)
+            if not heard:
                 raise ServerLostError("the fork server ended, or hung, while it ran the program")
-            return self._report(job, exchange, said)
+            return self._report(job, exchange, Answer.unpacked(heard))
         finally:
             exchange.close()
 
     def _look_after(self, job: Job, deadline: float) -> None:
         """Returns when there is an answer, or none to be expected; ends a run that uses too much together."""
-        poller = select.poll()
-        poller.register(self._control, select.POLLIN)
         limits = job.limits
         watch = Watch(
             self.pid,
@@ -189,7 +210,7 @@ class ForkServer:
             cpu_s=limits.cpu_s * job.steps,
             processes=limits.processes,
         )
-        while not poller.poll(LOOK_S * 1000) and time.monotonic() < deadline:
+        while not self._poller.poll(LOOK_S * 1000) and time.monotonic() < deadline:
             reason = watch.look()
             if reason:
                 # Should it have ended by itself by now, this does nothing.
@@ -197,14 +218,14 @@ class ForkServer:
                     self._control.send(reason.encode())
                 return
 
-    def _report(self, job: Job, exchange: Exchange, said: dict[str, Any]) -> Report:
+    def _report(self, job: Job, exchange: Exchange, answer: Answer) -> Report:
         size = job.limits.output_kb * 1024
         stdout, more_out = exchange.read("o", size)
         stderr, more_err = exchange.read("e", size)
-        number = said["status"]
+        number = answer.status
         signalled = os.WTERMSIG(number) if os.WIFSIGNALED(number) else None
         exit_code = os.WEXITSTATUS(number) if os.WIFEXITED(number) else None
-        status, detail = _status_of(said["reason"], exit_code, signalled, stderr)
+        status, detail = _status_of(answer.reason, exit_code, signalled, stderr)
         if more_out or more_err:
             status, detail = "output_limit", f"more than {job.limits.output_kb} KiB of output"
         return Report(
@@ -215,20 +236,24 @@ class ForkServer:
             stderr=stderr,
             answers=exchange.answers(),
             collected=unpacked(exchange.collected()),
-            cpu_s=said["cpu_s"],
-            wall_s=said["wall_s"],
-            memory_mb=said["memory_kb"] / 1024,
+            cpu_s=answer.cpu_s,
+            wall_s=answer.wall_s,
+            memory_mb=answer.memory_kb / 1024,
             tier=self.tier,
-            detail=detail or said["detail"],
+            detail=detail or answer.detail,
         )
 
     def abandon(self) -> None:
         """Lets go of a server that belongs to the process which this one was forked from."""
-        self._let_go()
+        if self._process is not None:
+            # It is no child of this process, so there is nothing to wait for, nor to be warned of.
+            self._process.returncode = 0
         self._process, self._box = None, None
+        self._let_go()
 
     def _let_go(self) -> None:
         self._control.close()
+        self._lane.close()
         for descriptor in (self._handle, self._messages):
             if descriptor is not None and descriptor >= 0:
                 os.close(descriptor)
@@ -236,11 +261,15 @@ class ForkServer:
 
     def close(self) -> None:
         """Ends the server and all that it runs, and waits until nothing is left of it."""
-        pid, process, self._process = self.pid, self._process, None
+        process, self._process = self._process, None
+        self._control.close()
         if self._handle is not None:
             with suppress(ProcessLookupError, PermissionError):
                 signal.pidfd_send_signal(self._handle, signal.SIGKILL)
-        self._let_go()
+        elif process is not None and process.poll() is None:
+            # What it has started so far is in its process group.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
         if process is not None:
             try:
                 # It goes by itself when the server is gone, and takes what is left with it.
@@ -248,10 +277,11 @@ class ForkServer:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-            if pid not in (0, process.pid):
-                # In the native tier it was made a sibling of the process that Popen knows.
-                with suppress(ChildProcessError):
-                    os.waitpid(pid, 0)
+            # In the native tier the server was made a sibling of the process that Popen knows.
+            with suppress(ChildProcessError):
+                while True:
+                    os.waitpid(-process.pid, 0)
+        self._let_go()
         if self._box is not None:
             workplaces.remove(self._box)
             self._box = None

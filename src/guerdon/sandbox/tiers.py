@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass, replace
 
@@ -50,6 +51,15 @@ class TierReport:
 
 _known: dict[Tier, TierReport] = {}
 _lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    global _lock
+    # Another thread of the process that this one was forked from may have held it.
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def examine(tier: Tier) -> TierReport:

@@ -1,7 +1,7 @@
 """How a fork server comes to be: walls, then what is to be imported, then the filter, then requests.
 
-Started as ``python -s -P -S -c "…" folder control owner``, the last two being descriptors: a socket, and the
-process without which there is nothing to serve.
+Started as ``python -s -P -S -c "…" folder control lane owner``, the last three being descriptors: two sockets
+(see ForkServer), and the process without which there is nothing to serve.
 """
 
 from __future__ import annotations
@@ -22,43 +22,45 @@ from contextlib import suppress
 from typing import Any
 
 from . import keeper, kernel, landlock, namespaces, seccomp
-from .child import Surroundings, limit_all
+from .child import Surroundings, limit_all, rehearse
 from .forkserver import ForkServer
 from .numbers import machine
 from .request import MAX_LENGTH
 
-# Imported once here, so that no program pays for them.
+# Imported once here, so that no program pays for them: what programs of the common kind import. Each adds to what
+# every fork costs, and the rest of the standard library is imported in milliseconds by whoever wants it.
 COMMON = (
+    *("abc", "array", "ast", "bisect", "collections", "copy", "dataclasses", "datetime", "decimal", "enum"),
     *(
-        "abc",
-        "argparse",
-        "array",
-        "ast",
-        "base64",
-        "bisect",
-        "calendar",
-        "cmath",
-        "collections",
-        "copy",
-        "csv",
+        "fractions",
+        "functools",
+        "heapq",
+        "inspect",
+        "io",
+        "itertools",
+        "json",
+        "linecache",
+        "math",
+        "numbers",
     ),
-    *("dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq", "inspect"),
-    *("io", "itertools", "json", "linecache", "math", "numbers", "operator", "pprint", "random", "re"),
-    *("statistics", "string", "struct", "textwrap", "time", "traceback", "types", "typing"),
+    *("operator", "random", "re", "statistics", "string", "struct", "textwrap", "time", "traceback", "types"),
+    "typing",
 )
 _HARMLESS = ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 def main() -> None:
     """Becomes a fork server."""
-    control, owner = socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3])
+    _ordinary_signals()
+    control, lane = (socket.socket(fileno=int(number)) for number in sys.argv[2:4])
+    owner = int(sys.argv[4])
     config = json.loads(control.recv(MAX_LENGTH))
 
     def tell(**said: Any) -> None:
         control.send(json.dumps(said).encode())
 
     def inside() -> None:
-        _serve(control, owner, config, tell)
+        _serve(control, lane, owner, config, tell)
 
     def start() -> None:
         # While there is a /proc; what is read from it later is of this process still.
@@ -81,25 +83,35 @@ def main() -> None:
         os._exit(1)
 
 
+def _ordinary_signals() -> None:
+    """What the owner ignores or blocks, this process and the programs in it do not, such as the end of a child."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return f"{type(error).__name__}: {error}"
 
 
-def _serve(control: socket.socket, owner: int, config: dict[str, Any], tell: Any) -> None:
+def _serve(
+    control: socket.socket, lane: socket.socket, owner: int, config: dict[str, Any], tell: Any
+) -> None:
     try:
-        server = _confine(control, owner, config)
+        server = _confine(control, lane, owner, config)
     except Exception as error:  # as above; in the native tier this is another process
         tell(failed=_reason(error))
         os._exit(1)
-    tell(ready=True)
+    tell(ready=True, memory=server.surroundings.most_memory)
     with suppress(OSError):  # the owner may go in the midst of an answer
         server.serve()
     os._exit(0)
 
 
-def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> ForkServer:
+def _confine(control: socket.socket, lane: socket.socket, owner: int, config: dict[str, Any]) -> ForkServer:
     tier, box = config["tier"], config["box"]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.clear()
@@ -130,6 +142,7 @@ def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> Fork
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
     sys.dont_write_bytecode = True
     limit_all()
+    rehearse()
     os.umask(0o022)
     # Programs may import helpers that lie beside them.
     sys.path.insert(0, box)
@@ -149,6 +162,7 @@ def _confine(control: socket.socket, owner: int, config: dict[str, Any]) -> Fork
     gc.disable()
     return ForkServer(
         control,
+        lane,
         owner,
         surroundings,
         alone=tier in ("native", "bubblewrap"),

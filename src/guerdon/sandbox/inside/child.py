@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _socket
 import _thread
 import array
 import atexit
@@ -9,6 +10,7 @@ import gc
 import json
 import linecache
 import os
+import random
 import resource
 import signal
 import socket
@@ -21,13 +23,37 @@ from typing import Any, Literal, NoReturn
 
 from . import calls, candidate, kernel, seccomp, tester
 from .numbers import machine
-from .request import MAX_DESCRIPTORS, MAX_LENGTH, Request
+from .request import MAX_DESCRIPTORS, MAX_LENGTH, REFUSED, Request
 
 NAME = "main.py"
 MAX_ANSWERS = 16 << 20
 MAX_OPEN = 256
 STACK = 64 << 20
 _HIGHEST = 1 << 20
+_LIMITS = (
+    resource.RLIMIT_CPU,
+    resource.RLIMIT_FSIZE,
+    resource.RLIMIT_DATA,
+    resource.RLIMIT_AS,
+    resource.RLIMIT_NPROC,
+    resource.RLIMIT_NOFILE,
+)
+_REHEARSALS = 10
+_REHEARSED = b"""
+import sys, math
+from collections import defaultdict
+class Some:
+    def __init__(self, value): self.value = value
+def double(x): return [2 * y for y in range(x)]
+try:
+    data = sys.stdin.read().split()
+    counts = defaultdict(int)
+    for number, word in enumerate(sorted(double(3))): counts[str(word)] += Some(number).value
+    print(len(counts), f"{math.sqrt(2):.2f}", *map(int, data), sep=" ")
+    int("x")
+except ValueError: pass
+"""
+_ROOM = socket.CMSG_SPACE(MAX_DESCRIPTORS * 4)
 
 Role = Literal["program", "calls", "tester", "candidate", "command"]
 # What each role is given beside its standard streams.
@@ -46,6 +72,10 @@ class Surroundings:
         """Whether a run is a session of its own, since only its process group tells what belongs to it."""
         self.base_memory = base_memory
         """Bytes of address space that a run has before its program starts."""
+        self.highest = {which: _highest(which) for which in _LIMITS}
+        """What each limit may be set to: this process may have been started with limits of its own."""
+        self.most_memory = self.highest[resource.RLIMIT_AS] - base_memory
+        """Bytes that a run can be given at most."""
         self._tasks = tasks
         self.others = 0
         """Tasks of the machine, where those of the user that are beyond the sandbox count against its limit."""
@@ -62,51 +92,87 @@ class Surroundings:
             self.others = int(os.pread(self._tasks, 100, 0).split()[3].partition(b"/")[2])
 
 
+def _highest(which: int) -> int:
+    return resource.getrlimit(which)[1] % (1 << 63)
+
+
 def limit_all() -> None:
     """Sets the limits that are the same for every run; the fork server keeps to them, too."""
     # How many descriptors of a user may be on their way is measured by the limit of who sends more: programs
     # that send theirs to themselves must not keep the server from handing on those of the next run.
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    most = _highest(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     # Deep recursion is what programs of this kind do; threads keep the size that the process was started with.
-    stack = min(STACK, resource.getrlimit(resource.RLIMIT_STACK)[1] % (1 << 64))
+    stack = min(STACK, _highest(resource.RLIMIT_STACK))
     resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
     for none in (resource.RLIMIT_CORE, resource.RLIMIT_MSGQUEUE, resource.RLIMIT_MEMLOCK):
         resource.setrlimit(none, (0, 0))
 
 
-def receive(channel: socket.socket) -> tuple[bytes, list[int]]:
+def rehearse() -> None:
+    """Goes through what every run does, in the fork server before there is any.
+
+    What the interpreter keeps the first time, such as where it found an attribute, is then there for all forks,
+    and none of them has to copy the pages on which it would keep it.
+    """
+    form = Request("program", cpu_s=1, wall_s=1, memory=1, output=1, scratch=1, names="p").packed()
+    main, arguments = sys.modules["__main__"], sys.argv
+    for _ in range(_REHEARSALS):
+        descriptor = os.memfd_create("p", os.MFD_CLOEXEC)
+        os.write(descriptor, _REHEARSED)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        request = Request.unpacked(form, [descriptor])
+        _as_main(_read(request.descriptors["p"]), [])()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        random.seed()
+    sys.modules["__main__"], sys.argv = main, arguments
+
+
+def receive(channel: _socket.socket) -> tuple[bytes, array.array[int]]:
     """The bytes of a request and the descriptors that came with it; nothing where there is no more to come."""
-    data, ancillary, _, _ = channel.recvmsg(
-        MAX_LENGTH, socket.CMSG_SPACE(MAX_DESCRIPTORS * 4), socket.MSG_CMSG_CLOEXEC
-    )
+    data, ancillary, _, _ = channel.recvmsg(MAX_LENGTH, _ROOM, socket.MSG_CMSG_CLOEXEC)
     descriptors = array.array("i")
     for _, _, content in ancillary:
-        descriptors.frombytes(content[: len(content) - len(content) % 4])
-    return data, descriptors.tolist()
+        descriptors.frombytes(content)
+    return data, descriptors
 
 
-def wait_and_run(channel: socket.socket, surroundings: Surroundings) -> NoReturn:
-    """In a fresh fork: gets ready for a Python program that may start no process, waits for it, and runs it."""
+def wait_and_run(lane: _socket.socket, channel: _socket.socket, surroundings: Surroundings) -> NoReturn:
+    """In a fresh fork: gets ready for a Python program that may start no process, takes one from ``lane``, tells
+    on ``channel`` what it took, and runs it."""
     try:
+        surroundings.count_others()
+        _close_all_but([lane.fileno(), channel.fileno()])
         if surroundings.own_session:
             os.setsid()
             kernel.die_with_parent()
-        surroundings.count_others()
-        _close_all_but([channel.fileno()])
-        _confine(surroundings, processes=False, execute=False)
-        data, descriptors = receive(channel)
-        channel.close()
+        if surroundings.filters:
+            surroundings.filters[False, False].install(os.getpid())
+        random.seed()
+        data, descriptors = receive(lane)
+        lane.close()
         if not data:
             os._exit(0)
         request = Request.unpacked(data, descriptors)
-        role: Role = "calls" if request.kind == "calls" else "program"
+        seen, watched = request.passed_on(data)
         given = request.descriptors
+        role: Role = "calls" if request.kind == "calls" else "program"
         _settle(request, surroundings, role)
         texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
+        if watched:
+            rights = array.array("i", watched)
+            channel.sendmsg((seen,), ((socket.SOL_SOCKET, socket.SCM_RIGHTS, rights),))
+        else:
+            channel.send(seen)
+        channel.close()
+        # Not before: it also bounds how many descriptors of its user may be on their way when it sends some.
+        _limit(surroundings, resource.RLIMIT_NOFILE, MAX_OPEN, MAX_OPEN)
         _start(role, texts, given.get("a"), None)
-    except BaseException:  # whatever it was, a fork must not fall back into the server's own loop
-        traceback.print_exc()
+    except BaseException as error:  # whatever it was, a fork must not fall back into the server's own loop
+        if channel.fileno() >= 0:
+            channel.send(REFUSED + str(error).encode())
     finally:
         os._exit(1)
 
@@ -122,6 +188,7 @@ def run(request: Request, surroundings: Surroundings, role: Role, channel: socke
         _settle(request, surroundings, role)
         _close_all_but([*given.values(), *([channel.fileno()] if channel else [])])
         texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
+        _limit(surroundings, resource.RLIMIT_NOFILE, MAX_OPEN, MAX_OPEN)
         many = request.processes > 1 and role != "tester"
         _confine(surroundings, processes=many, execute=role == "command" or many)
         _start(role, texts, given.get("a"), channel)
@@ -133,7 +200,7 @@ def run(request: Request, surroundings: Surroundings, role: Role, channel: socke
 
 def _confine(surroundings: Surroundings, *, processes: bool, execute: bool) -> None:
     if surroundings.filters:
-        seccomp.install(surroundings.filters[processes, execute].for_pid(os.getpid()))
+        surroundings.filters[processes, execute].install(os.getpid())
 
 
 def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
@@ -153,22 +220,25 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
         if descriptor != number:
             os.dup2(descriptor, number)
             os.close(descriptor)
-    most = min(MAX_OPEN, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     # The fork server judges by clocks that it reads itself; this holds if it does not come to that.
     seconds = int(request.cpu_s * request.steps) + 2
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    _limit(surroundings, resource.RLIMIT_CPU, seconds, seconds + 1)
     size = max(request.scratch, request.output + 1, MAX_ANSWERS)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    _limit(surroundings, resource.RLIMIT_FSIZE, size, size)
     # Interpreters and compilers reserve far more than they use: what they may write to is what counts.
     which = resource.RLIMIT_DATA if role == "command" else resource.RLIMIT_AS
     memory = request.memory if role == "command" else request.memory + surroundings.base_memory
-    resource.setrlimit(which, (memory, memory))
+    _limit(surroundings, which, memory, memory)
     # Threads count as well, and so do the fork server itself and the other of a pair.
     tasks = request.processes + 64 + surroundings.others
     # Without a user namespace all that its user runs would count; whoever watches commands counts theirs.
     if role != "command" or not surroundings.own_session:
-        resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
+        _limit(surroundings, resource.RLIMIT_NPROC, tasks, tasks)
+
+
+def _limit(surroundings: Surroundings, which: int, soft: int, hard: int) -> None:
+    highest = surroundings.highest[which]
+    resource.setrlimit(which, (min(soft, highest), min(hard, highest)))
 
 
 def _read(descriptor: int) -> bytes:

@@ -1,96 +1,125 @@
 """The fork server: it waits for a request, forks, watches the clocks, cleans up, and says what came of it.
 
 It never runs a program itself and holds nothing of one: programs come as descriptors, which the fork reads.
+
+Every object that is touched after a fork costs the copy of a page, here and in the fork, and that is most of what
+a short run costs. So what a run of the common kind passes through makes few objects and calls few functions.
 """
 
 from __future__ import annotations
 
-import array
-import json
+import _socket
+import _thread
 import os
 import select
 import signal
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from . import child, kernel, scratch
 from .child import Role, Surroundings
-from .request import MAX_LENGTH, Request
+from .request import MAX_LENGTH, REFUSED, Answer, Request
 
 LOOK_S = 0.02
 """Seconds between two looks at scratch files that no file system bounds."""
 
 
 class Spare:
-    """A fork that was made in advance: it has given up what it must not have, and waits for its program."""
+    """A fork that was made in advance: it has given up what it must not have, and waits for its program.
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.pid = os.fork()
+    It takes the program from ``lane`` itself, where the owner puts it, and then tells what it took: a next one is
+    only made after that, so that no two wait for the same program. The channel ends without a word when the fork
+    ends without a program.
+    """
+
+    def __init__(self, fork: Callable[[], int], lane: _socket.socket, surroundings: Surroundings) -> None:
+        self.channel, theirs = _socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.pid = fork()
         if self.pid == 0:
-            self._channel.close()
-            child.wait_and_run(theirs, surroundings)
+            child.wait_and_run(lane, theirs, surroundings)
         theirs.close()
-
-    def take(self, data: bytes, descriptors: list[int]) -> None:
-        """Gives it its program."""
-        rights = array.array("i", descriptors)
-        self._channel.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
-        self._channel.close()
-
-    def dismiss(self) -> None:
-        """Lets it end without one."""
-        self._channel.close()
 
 
 class ForkServer:
-    """Serves requests on ``control`` until it is closed or the process behind ``owner`` is gone."""
+    """Serves requests until ``control`` is closed or the process behind ``owner`` is gone.
+
+    Runs of one process are asked for on ``lane``, all others on ``control``, where every answer is given. Whoever
+    asks waits for the answer before the next request.
+    """
 
     def __init__(
-        self, control: socket.socket, owner: int, surroundings: Surroundings, *, alone: bool, bounded: bool
+        self,
+        control: socket.socket,
+        lane: socket.socket,
+        owner: int,
+        surroundings: Surroundings,
+        *,
+        alone: bool,
+        bounded: bool,
     ) -> None:
         self.control = control
+        self.lane = lane
         self.owner = owner
         self.surroundings = surroundings
         self.alone = alone
         """Whether this process is the first of a process namespace, and everything else in it is a run's."""
         self.bounded = bounded
         """Whether the file system bounds the working directory, so that nobody has to look."""
+        # A module that was preloaded may have started threads, of which a fork has to be told.
+        self.fork: Callable[[], int] = os.fork if _thread._count() else kernel.fork
+        self.events = select.poll()
+        """Tells of the owner's end, of words from outside, and of what is waited for at the time."""
+        self.events.register(control, select.POLLIN | select.POLLRDHUP)
+        self.events.register(owner, select.POLLIN)
 
     def serve(self) -> None:
         """Answers one request after the other; returns when there is nobody left to answer."""
-        waiting = select.poll()
-        waiting.register(self.control, select.POLLIN)
-        waiting.register(self.owner, select.POLLIN)
-        spare = Spare(self.surroundings)
+        spare = self._spare()
         while True:
-            if any(descriptor == self.owner for descriptor, _ in waiting.poll()):
+            channel = spare.channel
+            self.events.register(channel, select.POLLIN)
+            ready = dict(self.events.poll())
+            self.events.unregister(channel)
+            if self.owner in ready:
                 return
-            data, descriptors = child.receive(self.control)
+            outside = self.control.fileno() in ready
+            data, descriptors = child.receive(self.control if outside else channel)
             if not data:
                 return
-            if not descriptors:
+            if outside and not descriptors:
                 # A reason to end a run that had ended by itself when it came.
                 continue
+            channel.close()
+            if data.startswith(REFUSED):
+                _, status, _ = os.wait4(spare.pid, 0)
+                spare = self._spare()
+                why = data[len(REFUSED) :].decode("utf-8", "replace")
+                self.control.send(Answer(status, 0.0, 0.0, 0, f"it could not be started: {why}").packed())
+                continue
             request = Request.unpacked(data, descriptors)
-            if request.kind in ("program", "calls") and request.processes == 1:
-                # Such a run is one process; the next is made while it is at work.
-                spare.take(data, descriptors)
-                run = Run(self, request, [spare.pid], many=False)
-                spare = Spare(self.surroundings)
-                answer = run.done()
+            if outside:
+                # It would be ended with everything else when the run is over.
+                os.kill(spare.pid, signal.SIGKILL)
+                os.waitpid(spare.pid, 0)
+                answer = Group(self, request, self._fork(request)).done()
+                spare = self._spare()
             else:
-                # It ends with everything else when the run is over.
-                spare.dismiss()
-                answer = Run(self, request, self._fork(request), many=True).done()
-                spare = Spare(self.surroundings)
+                run = Run(self, request, [spare.pid])
+                # The next is made while this one is at work.
+                spare = self._spare()
+                answer = run.done()
             for descriptor in descriptors:
                 os.close(descriptor)
-            if not scratch.empty(self.surroundings.box):
+            box = self.surroundings.box
+            if os.listdir(box) and not scratch.empty(box):
                 # What cannot be cleaned is not handed to the next program.
                 return
-            self.control.send(answer)
+            self.control.send(answer.packed())
+
+    def _spare(self) -> Spare:
+        return Spare(self.fork, self.lane, self.surroundings)
 
     def _fork(self, request: Request) -> list[int]:
         pair = socket.socketpair() if request.kind == "pair" else None
@@ -102,7 +131,7 @@ class ForkServer:
             roles = [(request.kind, None)]
         pids = []
         for role, channel in roles:
-            pid = os.fork()
+            pid = self.fork()
             if pid == 0:
                 child.run(request, self.surroundings, role, channel)
             pids.append(pid)
@@ -112,90 +141,93 @@ class ForkServer:
 
 
 class Run:
-    """One request in its course: the processes that do it and the clocks that they are held to."""
+    """A run of one process in its course, and the clocks that it is held to."""
 
-    def __init__(self, server: ForkServer, request: Request, pids: list[int], *, many: bool) -> None:
+    def __init__(self, server: ForkServer, request: Request, pids: list[int]) -> None:
         self.server = server
         self.request = request
         self.pids = pids
-        self.many = many
-        """Whether there may be processes beside ``pids``, and all that are not this one belong to the run."""
         self.started = time.monotonic()
-        self.peak = 0
-        self.reason = ""
-        self.detail = ""
 
-    def done(self) -> bytes:
-        """Waits until the run has ended or has to be ended, and tells how it went, as JSON."""
-        first = self.pids[0]
-        watched = [os.pidfd_open(pid) for pid in self.pids]
-        self._wait(watched[0])
-        if len(self.pids) > 1:
-            self.detail = self._how_the_candidate_stands(self.pids[1], watched[1])
-        for descriptor in watched:
-            os.close(descriptor)
-        # Before the first is reaped, since until then its number cannot be anyone else's.
-        self._kill()
-        _, status, usage = os.wait4(first, 0)
-        self.peak = usage.ru_maxrss
-        used = usage.ru_utime + usage.ru_stime + (self._reap() if self.many else 0.0)
-        if self.request.collect:
-            scratch.collect(self.server.surroundings.box, self.request.collect, self.request.descriptors["c"])
-        return json.dumps(
-            {
-                "reason": self.reason,
-                "status": status,
-                "cpu_s": used,
-                "wall_s": time.monotonic() - self.started,
-                "memory_kb": self.peak,
-                "detail": self.detail,
-            }
-        ).encode()
+    def done(self) -> Answer:
+        """Waits until the run has ended or has to be ended, and tells how it went."""
+        pid = self.pids[0]
+        watch = os.pidfd_open(pid)
+        reason = self._wait(watch)
+        os.close(watch)
+        if reason:
+            # It has not been reaped, so its number cannot be anyone else's.
+            os.kill(pid, signal.SIGKILL)
+        _, status, usage = os.wait4(pid, 0)
+        used = usage.ru_utime + usage.ru_stime
+        return Answer(status, used, time.monotonic() - self.started, usage.ru_maxrss, reason)
 
-    def _wait(self, watch: int) -> None:
-        """Returns when the first process has ended, or with a reason to end it."""
+    def _wait(self, watch: int) -> str:
+        """Returns when the first process has ended; or has to be ended, and why."""
         request, server = self.request, self.server
-        poller = select.poll()
-        for descriptor in (watch, server.owner):
-            poller.register(descriptor, select.POLLIN)
-        control = server.control.fileno()
-        poller.register(control, select.POLLIN | select.POLLRDHUP)
+        poller = server.events
+        poller.register(watch, select.POLLIN)
         # Judging the clocks only when one of them may have run out keeps a short run short.
         # Where commands run, the file system's bound is that of compilers.
         bounded = server.bounded and request.kind != "command"
         pause = min(request.wall_s, request.cpu_s) if bounded else LOOK_S
-        clocks = _Clocks(self)
-        while True:
-            ready = [descriptor for descriptor, _ in poller.poll(pause * 1000)]
+        clocks: _Clocks | None = None
+        reason = ""
+        while not reason:
+            ready = dict(poller.poll(pause * 1000))
             if watch in ready:
-                return
-            if control in ready:
+                break
+            if server.control.fileno() in ready:
                 # What is said during a run is the reason to end it; nothing at all, that nobody waits for it.
-                self.reason = server.control.recv(MAX_LENGTH).decode() or "cancelled"
+                reason = server.control.recv(MAX_LENGTH).decode() or "cancelled"
             elif ready:
-                self.reason = "cancelled"
+                reason = "cancelled"
             elif not bounded and not scratch.within(server.surroundings.box, request.scratch):
-                self.reason = "scratch_limit"
+                reason = "scratch_limit"
             else:
+                clocks = clocks or _Clocks(self)
                 left = clocks.left()
                 pause = max(left, 0.001) if bounded else LOOK_S
                 if left <= 0:
-                    self.reason = "timeout"
-            if self.reason:
-                return
+                    reason = "timeout"
+        poller.unregister(watch)
+        return reason
 
-    def _how_the_candidate_stands(self, pid: int, descriptor: int) -> str:
+
+class Group(Run):
+    """A run of several processes, or of one that may start others: what is not the server's belongs to it."""
+
+    def done(self) -> Answer:
+        """Waits until the run has ended or has to be ended, and tells how it went."""
+        watched = [os.pidfd_open(pid) for pid in self.pids]
+        reason = self._wait(watched[0])
+        detail = self._how_the_candidate_stands(watched[1]) if len(watched) > 1 else ""
+        for descriptor in watched:
+            os.close(descriptor)
+        # Before the first is reaped, since until then its number cannot be anyone else's.
+        self._kill()
+        _, status, usage = os.wait4(self.pids[0], 0)
+        more, peak = self._reap()
+        if self.request.collect:
+            scratch.collect(self.server.surroundings.box, self.request.collect, self.request.descriptors["c"])
+        return Answer(
+            status,
+            usage.ru_utime + usage.ru_stime + more,
+            time.monotonic() - self.started,
+            max(usage.ru_maxrss, peak),
+            reason,
+            detail,
+        )
+
+    def _how_the_candidate_stands(self, descriptor: int) -> str:
         if not select.select([descriptor], [], [], 0)[0]:
             return ""
-        got = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        got = os.waitid(os.P_PID, self.pids[1], os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return (
             "" if got is None else f"{'exit' if got.si_code == os.CLD_EXITED else 'signal'} {got.si_status}"
         )
 
     def _kill(self) -> None:
-        if not self.many:
-            os.kill(self.pids[0], signal.SIGKILL)
-            return
         if self.server.alone:
             with suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
@@ -205,16 +237,17 @@ class Run:
                 with suppress(ProcessLookupError, PermissionError):
                     kill(pid, signal.SIGKILL)
 
-    def _reap(self) -> float:
-        """Waits for all that is left of the run, which has been killed; the processor seconds it had used."""
-        used = 0.0
+    def _reap(self) -> tuple[float, int]:
+        """Waits for all that is left of the run, which has been killed: its processor seconds, and its largest
+        resident set in KiB."""
+        used, peak = 0.0, 0
         while True:
             try:
                 _, _, usage = os.wait4(-1, 0)
             except ChildProcessError:
-                return used
+                return used, peak
             used += usage.ru_utime + usage.ru_stime
-            self.peak = max(self.peak, usage.ru_maxrss)
+            peak = max(peak, usage.ru_maxrss)
 
 
 class _Clocks:

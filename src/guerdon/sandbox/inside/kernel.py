@@ -61,12 +61,14 @@ _SECCOMP_SET_MODE_FILTER = 1
 class _FilterProgram(ctypes.Structure):
     """``struct sock_fprog``."""
 
-    _fields_: ClassVar = [("instructions", ctypes.c_ushort), ("first", ctypes.c_char_p)]
+    _fields_: ClassVar = [("instructions", ctypes.c_ushort), ("first", ctypes.c_void_p)]
 
 
 _library = ctypes.CDLL(None, use_errno=True)
 _syscall = _library.syscall
 _syscall.restype = ctypes.c_long
+# The interpreter's lock stays taken, which is what makes the fork one that can go on.
+_fork = ctypes.PyDLL(None, use_errno=True).fork
 # On a machine that is not supported the functions below say so when they are called, not the import.
 _NUMBERS = NUMBERS.get(os.uname().machine, {})  # type: ignore[call-overload]
 
@@ -233,21 +235,41 @@ def signal_process(descriptor: int, signal_number: int) -> None:
     call("pidfd_send_signal", descriptor, signal_number, None, 0)
 
 
-def add_filter(program: bytes, flags: int = 0) -> None:
-    """Lays an array of ``struct sock_filter`` over this thread: ``seccomp(2)``, with ``SECCOMP_FILTER_FLAG_…``.
+class Filter:
+    """An array of ``struct sock_filter``, made ready to be laid over a thread, such as by a later fork.
 
-    It runs once for each run of a program, so it makes no ctypes type of its own.
+    It is laid once for each run of a program, so that laying it makes no object.
     """
-    description = ctypes.byref(_FilterProgram(len(program) // 8, program))
-    if not _NUMBERS:
+
+    def __init__(self, program: bytes) -> None:
         machine()
-    number = ctypes.c_long(_NUMBERS["seccomp"])
-    thread = _syscall(number, ctypes.c_long(_SECCOMP_SET_MODE_FILTER), ctypes.c_long(flags), description)
-    if thread == -1:
+        self.program = ctypes.create_string_buffer(program, len(program))
+        """May be changed until the filter is laid."""
+        self._description = _FilterProgram(len(program) // 8, ctypes.addressof(self.program))
+        words = (_NUMBERS["seccomp"], _SECCOMP_SET_MODE_FILTER)
+        self._words = (*map(ctypes.c_long, words),)
+        self._reference = ctypes.byref(self._description)
+
+    def lay(self, flags: int = 0) -> None:
+        """``seccomp(2)``, with ``SECCOMP_FILTER_FLAG_…``. Raises OSError."""
+        thread = _syscall(*self._words, flags, self._reference)
+        if thread == -1:
+            code = ctypes.get_errno()
+            raise OSError(code, f"seccomp: {os.strerror(code)}")
+        if thread:
+            raise OSError(errno.EBUSY, f"seccomp: thread {thread} has a filter of its own")
+
+
+def fork() -> int:
+    """``fork(2)`` without what Python and its modules hang on to it: nearly all of that is locks of threads.
+
+    Only for a process without further threads, whose fork gives ``random`` a new seed. Raises OSError.
+    """
+    pid: int = _fork()
+    if pid == -1:
         code = ctypes.get_errno()
-        raise OSError(code, f"seccomp: {os.strerror(code)}")
-    if thread:
-        raise OSError(errno.EBUSY, f"seccomp: thread {thread} has a filter of its own")
+        raise OSError(code, f"fork: {os.strerror(code)}")
+    return pid
 
 
 def join_session_keyring() -> None:

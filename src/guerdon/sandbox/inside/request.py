@@ -1,16 +1,21 @@
-"""What a fork server is asked for, as bytes: limits, and which descriptor holds what."""
+"""What a fork server is asked for, and what it answers, as bytes."""
 
 from __future__ import annotations
 
 import json
 import struct
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 Kind = Literal["program", "calls", "pair", "command"]
 KINDS: tuple[Kind, ...] = ("program", "calls", "pair", "command")
 MAX_LENGTH = 64 * 1024
 MAX_DESCRIPTORS = 12
-_FORM = struct.Struct("=BddQQQII16s")
+REFUSED = b"\xff"
+"""What is told begins with it where a program could not be started; why comes after it."""
+_NAMES = 16
+_FORM = struct.Struct(f"=BddQQQII{_NAMES}s")
+_ANSWER = struct.Struct("=iddQ")
 
 
 class Request:
@@ -44,6 +49,11 @@ class Request:
         self.collect = collect
         self.descriptors: dict[str, int] = {}
 
+    @property
+    def single(self) -> bool:
+        """Whether it is a Python program in one process from start to end, of which nothing is brought back."""
+        return self.processes == 1 and (self.kind == "program" or self.kind == "calls") and not self.collect
+
     def packed(self) -> bytes:
         """As bytes."""
         return _FORM.pack(
@@ -59,20 +69,56 @@ class Request:
         ) + (json.dumps(self.collect).encode() if self.collect else b"")
 
     @classmethod
-    def unpacked(cls, data: bytes, descriptors: list[int]) -> Request:
+    def unpacked(cls, data: bytes, descriptors: Sequence[int]) -> Request:
         """The request that was packed, with the descriptors that came with it."""
-        kind, cpu_s, wall_s, memory, output, scratch, processes, steps, names = _FORM.unpack_from(data)
-        made = cls(
-            KINDS[kind],
-            cpu_s=cpu_s,
-            wall_s=wall_s,
-            memory=memory,
-            output=output,
-            scratch=scratch,
-            processes=processes,
-            steps=steps,
-            names=names.rstrip(b"\0").decode(),
-            collect=tuple(json.loads(data[_FORM.size :])) if len(data) > _FORM.size else (),
-        )
+        # It is done twice for each run, in processes where every object that is touched costs a page.
+        made = cls.__new__(cls)
+        (
+            kind,
+            made.cpu_s,
+            made.wall_s,
+            made.memory,
+            made.output,
+            made.scratch,
+            made.processes,
+            made.steps,
+            names,
+        ) = _FORM.unpack_from(data)
+        made.kind = KINDS[kind]
+        made.names = names.rstrip(b"\0").decode()
+        made.collect = tuple(json.loads(data[_FORM.size :])) if len(data) > _FORM.size else ()
         made.descriptors = dict(zip(made.names, descriptors, strict=True))
         return made
+
+    def passed_on(self, data: bytes) -> tuple[bytes, list[int]]:
+        """This single request, which was unpacked from ``data``, as the fork server is to see it: with the
+        limits, and the answers where each of them winds up the clocks."""
+        watched = self.steps > 1 and "a" in self.descriptors
+        names = b"a" if watched else b""
+        return data[:-_NAMES] + names.ljust(_NAMES, b"\0"), [self.descriptors["a"]] if watched else []
+
+
+class Answer(NamedTuple):
+    """What came of a request."""
+
+    status: int
+    """As ``waitpid`` tells it."""
+    cpu_s: float
+    wall_s: float
+    memory_kb: int
+    reason: str = ""
+    """Why the run was ended before it ended itself."""
+    detail: str = ""
+
+    def packed(self) -> bytes:
+        """As bytes."""
+        status, cpu_s, wall_s, memory_kb, reason, detail = self
+        head = _ANSWER.pack(status, cpu_s, wall_s, memory_kb)
+        return head + f"{reason}\n{detail}".encode() if reason or detail else head
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Answer:
+        """The answer that was packed."""
+        reason, _, detail = data[_ANSWER.size :].decode("utf-8", "replace").partition("\n")
+        status, cpu_s, wall_s, memory_kb = _ANSWER.unpack_from(data)
+        return cls(status, cpu_s, wall_s, memory_kb, reason, detail)

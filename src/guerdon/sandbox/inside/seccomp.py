@@ -47,6 +47,7 @@ _NO_PID = 0x7FF1_D0D0
 
 _FORBIDDEN = refused(errno.EPERM)
 _UNKNOWN = refused(errno.ENOSYS)
+_UNSUPPORTED = refused(errno.ENOTSUP)
 
 _READING = """
     read readv pread64 preadv preadv2 lseek open openat openat2 close close_range stat lstat fstat newfstatat
@@ -81,6 +82,8 @@ _ASKING = """
     sched_getparam sched_getattr sched_get_priority_max sched_get_priority_min sched_rr_get_interval getcpu
     uname sysinfo times time gettimeofday clock_gettime clock_getres clock_nanosleep nanosleep getrandom
 """
+# Such as ls asks for, which takes all but this answer as an error.
+_ASKING_ATTRIBUTES = "getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr"
 _CHMOD = "chmod fchmod fchmodat fchmodat2"
 
 _NEW_NAMESPACE = 0x7E02_0000
@@ -136,6 +139,7 @@ def server_filter(machine: Machine, *, chmod: Chmod = "refused") -> bytes:
     for names in (_READING, _WRITING, _DESCRIPTORS, _MEMORY, _PROCESS, _ASKING):
         blocks |= _for_all(machine, names, ALLOWED)
     blocks |= _for_all(machine, _CHMOD, _chmod_verdict(chmod))
+    blocks |= _for_all(machine, _ASKING_ATTRIBUTES, _UNSUPPORTED)
     for names, block in _server_conditions().items():
         blocks |= _for_all(machine, names, block)
     return assemble(_for_machine(machine, blocks, _FORBIDDEN, _UNKNOWN))
@@ -177,10 +181,20 @@ class ProgramFilter:
         if chmod != "allowed":
             blocks |= _for_all(machine, _CHMOD, _chmod_verdict(chmod))
         self._program = assemble(_for_machine(machine, blocks, ALLOWED, ALLOWED))
+        self._ready = kernel.Filter(self._program)
+        # The constant is the last of an instruction's 8 bytes.
+        mark = struct.pack("=I", _NO_PID)
+        self._places = [at for at in range(4, len(self._program), 8) if self._program[at : at + 4] == mark]
 
     def for_pid(self, pid: int) -> bytes:
         """The filter for the process that has this pid, as it sees it itself."""
         return self._program.replace(struct.pack("=I", _NO_PID), struct.pack("=I", pid))
+
+    def install(self, pid: int) -> None:
+        """Puts the filter over this thread, whose process has that pid and has given up new privileges."""
+        for place in self._places:
+            struct.pack_into("=I", self._ready.program, place, pid)
+        self._ready.lay()
 
 
 def program_filter(
@@ -212,7 +226,7 @@ def install(program: bytes, *, log: bool = False, all_threads: bool = False) -> 
     """
     kernel.no_new_privileges()
     flags = (_SECCOMP_LOG if log else 0) | (_SECCOMP_TSYNC if all_threads else 0)
-    kernel.add_filter(program, flags)
+    kernel.Filter(program).lay(flags)
 
 
 @functools.cache
