@@ -2,6 +2,8 @@
 
 Four times of it must not be had.
 Limits: scratch_mb=4, memory_mb=64, cpu_s=1, wall_s=3
+Without a file system of its own, what is allocated in one go is there until the next look ends the run.
+Leaks: landlock-allocated
 Variants: one, many, mapped, allocated, attributes
 """
 

@@ -1,6 +1,9 @@
 """Thousands of threads with tiny stacks. The kernel's memory for them is not the program's: 2,000 is too many.
 
+The kernel does not count those of root.
+
 Variants: idle, burning
+Leaks: bubblewrap-root
 """
 
 import threading
