@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from surrounding import ORDINARY
-
 import guerdon
+from sandbox.surrounding import ORDINARY
 
 HERE = Path(__file__).parent
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from people import Readable, readable, readable_python
 
 from guerdon.errors import InputError
 from guerdon.sandbox import Sandbox, doctor
@@ -18,6 +17,7 @@ from guerdon.sandbox.doctor import advice_of
 from guerdon.sandbox.machine import Machine, machine
 from guerdon.sandbox.tiers import TierReport
 from guerdon.sandbox.trials import Finding
+from sandbox.people import Readable, readable, readable_python
 
 ROOT = os.geteuid() == 0
 ASK = """
