@@ -55,7 +55,7 @@ _READING = """
     fadvise64 readahead
 """
 _WRITING = """
-    write writev pwrite64 pwritev pwritev2 creat truncate ftruncate fallocate fsync fdatasync sync_file_range
+    write writev pwrite64 pwritev pwritev2 creat truncate ftruncate fsync fdatasync sync_file_range
     rename renameat renameat2 mkdir mkdirat rmdir link linkat symlink symlinkat unlink unlinkat umask flock
     sendfile copy_file_range splice tee
 """
@@ -140,6 +140,8 @@ def server_filter(machine: Machine, *, chmod: Chmod = "refused") -> bytes:
         blocks |= _for_all(machine, names, ALLOWED)
     blocks |= _for_all(machine, _CHMOD, _chmod_verdict(chmod))
     blocks |= _for_all(machine, _ASKING_ATTRIBUTES, _UNSUPPORTED)
+    # It takes room faster than anyone can look; libraries write instead.
+    blocks |= _for_all(machine, "fallocate", _UNSUPPORTED)
     for names, block in _server_conditions().items():
         blocks |= _for_all(machine, names, block)
     return assemble(_for_machine(machine, blocks, _FORBIDDEN, _UNKNOWN))

@@ -2,10 +2,10 @@
 
 Linux counts processes and threads together, and 64 threads are allowed beside the processes: that is the bound.
 
-Where the kernel does not count them for the sandbox alone, more are alive until the next look at them ends the run.
+Where there is no user namespace, all tasks of the user count, so more are possible for the milliseconds until the
+run is ended for it. Leaks: landlock, bubblewrap-root
 
 Limits: processes=8, cpu_s=0.5, wall_s=1.5
-Leaks: landlock, bubblewrap-root
 """
 
 from attack import breach, mmap, os, time

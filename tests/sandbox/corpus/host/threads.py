@@ -1,9 +1,6 @@
 """Thousands of threads with tiny stacks. The kernel's memory for them is not the program's: 2,000 is too many.
-
-The kernel does not count those of root.
-
+Where bubblewrap is started by root, nothing else bounds them. Leaks: bubblewrap-root
 Variants: idle, burning
-Leaks: bubblewrap-root
 """
 
 import threading
