@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
@@ -22,11 +23,21 @@ def references_directory() -> Path:
     return Path(os.environ.get("GUERDON_REFERENCES") or data_directory().parent / "references")
 
 
+def _no_namespaces() -> str:
+    from guerdon.sandbox.machine import machine
+
+    return machine().namespaces
+
+
 # With GUERDON_CI set every skip is a failure, unless its reason starts with one of these words and what
 # they claim is so.
 ACCEPTED_SKIPS: Mapping[str, Callable[[], bool]] = {
     "no shared data": lambda: not data_directory().is_dir(),
     "no reference documents": lambda: not references_directory().is_dir(),
+    "no tools for": lambda: (
+        not all(map(shutil.which, ("bash", "gcc", "g++", "go", "javac", "node", "rustc")))
+    ),
+    "no user namespaces": lambda: bool(_no_namespaces()),
 }
 
 

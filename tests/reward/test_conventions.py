@@ -28,7 +28,7 @@ from guerdon import (
     reward_function,
 )
 from guerdon.errors import BindingError
-from guerdon.reward.annotations import wants_chat, wants_dicts
+from guerdon.reward.annotations import Setting, wants_chat, wants_dicts
 
 ROW = {
     "messages": [
@@ -703,3 +703,32 @@ def test_verls_batched_convention() -> None:
     scores = guerdon.score(compute_score, rows, workers=0)
     assert scores.scores == [1.0, 0.0]
     assert scores[1].metrics["level"].score == 2.0
+
+
+def in_folder(response: str, folder: Setting[str] = "here", unit: str = "words") -> dict[str, Any]:
+    return {"score": 1.0, "reason": f"{folder}, {unit}"}
+
+
+def all_in_folder(completions: list[str], folder: Setting[str] = "here", unit: Any = None) -> list[float]:
+    return [float(folder == "here")] * len(completions)
+
+
+def needs_folder(response: str, folder: Setting[str]) -> float:
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("fixed", "reason"),
+    [
+        ({}, "here, lines"),
+        ({"folder": "there"}, "there, lines"),
+        ({"folder": "there", "unit": "pages"}, "there, pages"),
+    ],
+)
+def test_no_row_gives_a_setting(fixed: dict[str, Any], reason: str) -> None:
+    row = {**ROW, "folder": "elsewhere", "unit": "lines"}
+    assert RewardFunction(in_folder, **fixed).evaluate(Sample.from_row(row)).reason == reason
+    assert guerdon.score(RewardFunction(all_in_folder), [row])[0].score == 1
+    assert in_folder("x", folder="mine")["reason"] == "mine, words"
+    with pytest.raises(BindingError, match="folder"):
+        guerdon.score(RewardFunction(needs_folder), [row])

@@ -92,7 +92,9 @@ def person(user: str) -> Person:
     if ordinary:
         for path in (folder, folder / "home"):
             os.chown(path, ORDINARY, ORDINARY)
-    return Person(python, folder, {"user": ORDINARY, "group": ORDINARY, "extra_groups": []} if ordinary else {})
+    return Person(
+        python, folder, {"user": ORDINARY, "group": ORDINARY, "extra_groups": []} if ordinary else {}
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -119,7 +121,10 @@ def cases(which: str) -> list[Any]:
 
 
 def known_to_leak(attack: Attack, tier: str, user: str) -> bool:
-    return bool({tier, f"{tier}-{user}", f"{tier}-{user}-{attack.variant}", f"{tier}-{attack.variant}"} & {*attack.leaks})
+    return bool(
+        {tier, f"{tier}-{user}", f"{tier}-{user}-{attack.variant}", f"{tier}-{attack.variant}"}
+        & {*attack.leaks}
+    )
 
 
 @pytest.mark.parametrize(("tier", "user", "attack"), cases("host"))

@@ -125,6 +125,16 @@ def test_a_call_that_ends_the_process_does_not_take_the_others_along(executor: P
     assert [result.passed for result in stopped] == [True, False]
 
 
+def test_output_of_the_tests_before_is_not_held_against_a_test() -> None:
+    program = "def f(n): return n"
+    tests = [CallTest("f", [n], {}, n) for n in (1, 2, 3)]
+    room = Report(status="output_limit", answers=b'["ready"]\n[0, 0, null, "value", 1]\n')
+    assert said(run_tests(Lost(room), program, tests)) == [PASS, PASS, PASS]
+    alone = Report(status="output_limit", answers=b'["ready"]\n', detail="too much output")
+    results = run_tests(Lost(alone), program, tests)
+    assert said(results) == [(False, "output_limit", "no answer: too much output"), PASS, PASS]
+
+
 @pytest.mark.parametrize(
     ("program", "detail"),
     [

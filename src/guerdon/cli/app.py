@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "test": "guerdon.cli.test:test",
     "serve": "guerdon.cli.serve:serve",
     "journal": "guerdon.cli.journal:journal",
+    "sandbox": "guerdon.cli.sandbox:sandbox",
 }
 """Name of each command and where it is."""
 

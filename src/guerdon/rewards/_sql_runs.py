@@ -105,6 +105,8 @@ def answers(
     files = {f"{i}.db": content for i, content in enumerate(databases)}
     report = sandbox.execute(_job("query", request, files, limits))
     lines = report.stdout.splitlines()
+    if report.status == "killed" and not lines:
+        raise SandboxError(f"{engine} does not start under the isolation {report.tier}: {report.detail}")
     if report.status in NO_VERDICT or not lines or lines[0] != b'"ready"':
         raise _lost(report)
     results = [_result(line) for line in lines[1:]]
@@ -181,7 +183,7 @@ def _made(sandbox: Executor, database: Database, count: int, seed: int) -> tuple
     )
     job = _job("variations", request, {"original": database.content}, limits, collect=names)
     report = sandbox.execute(job)
-    if report.status in NO_VERDICT:
+    if report.status in NO_VERDICT or report.status == "killed":
         raise _lost(report)
     try:
         told = json.loads(report.stdout)

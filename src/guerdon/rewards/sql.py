@@ -90,9 +90,15 @@ def sql(
     be run; MissingExtraError for a DuckDB database without DuckDB; SandboxError where the sandbox is not
     available.
 
-    >>> sql("I cannot tell.", "SELECT 1", db_path="sea.sqlite")
-    Traceback (most recent call last):
-    guerdon.errors.InputError: give folder=, the folder that the databases are in
+    >>> import sqlite3, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     connection = sqlite3.connect(f"{folder}/seas.sqlite")
+    ...     _ = connection.executescript("create table sea (name); insert into sea values ('Red'), ('Coral')")
+    ...     connection.close()
+    ...     gold = "SELECT count(*) FROM sea"
+    ...     right = sql("SELECT count(name) FROM sea", gold, "seas.sqlite", folder=folder)
+    ...     right.score, sql("SELECT 2", gold, "seas.sqlite", folder=folder).score
+    (1.0, 0.0)
     """
     text = response_text(response)
     scale, order = one_of(scale, SCALES, "scale"), one_of(order, ORDERS, "order")

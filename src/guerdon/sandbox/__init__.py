@@ -7,6 +7,7 @@
 
 from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest, Test, TestResult
 from guerdon.sandbox.comparison import Comparison
+from guerdon.sandbox.doctor import Diagnosis, doctor
 from guerdon.sandbox.execution import NO_VERDICT, Execution, Status, Tier
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.sandbox import Sandbox
@@ -16,6 +17,7 @@ __all__ = [
     "AssertTest",
     "CallTest",
     "Comparison",
+    "Diagnosis",
     "Execution",
     "Limits",
     "Sandbox",
@@ -24,4 +26,5 @@ __all__ = [
     "Test",
     "TestResult",
     "Tier",
+    "doctor",
 ]

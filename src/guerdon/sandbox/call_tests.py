@@ -17,6 +17,8 @@ from guerdon.sandbox.verdicts import SYNTAX_ERRORS, Program, exception_words, fa
 _Said = Mapping[int, list[Any]]
 """What the program said to the calls of one test, by their number: a word and what belongs to it."""
 _SHARED_LIMITS = frozenset({"output_limit", "memory_limit"})
+_MANY_ANSWERS = 8 << 20
+"""Bytes; a report holds 16 MiB of answers at most, and the last may be cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,9 @@ def run(setting: Program, tests: Sequence[Asked], stop_on_failure: bool) -> Iter
             yield found, False
             if stop_on_failure and not found.passed:
                 return
-        if done < len(rest) and not (done and report.status in _SHARED_LIMITS):
+        # What the tests before it filled up is not this one's fault; alone it may have room.
+        crowded = report.status in _SHARED_LIMITS or len(report.answers) > _MANY_ANSWERS
+        if done < len(rest) and not (done and crowded):
             yield failed(report, f"no answer: {_ended(report)}", share=share), False
             done += 1
         rest = rest[done:]

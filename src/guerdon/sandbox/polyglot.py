@@ -10,7 +10,7 @@ from guerdon.errors import InputError
 from guerdon.sandbox.artefacts import Artefact, Artefacts, key_of
 from guerdon.sandbox.cases import StdinTest, Test, TestResult
 from guerdon.sandbox.execution import NO_VERDICT, Executor, Job, Report
-from guerdon.sandbox.languages import Recipe, found, how_to_install
+from guerdon.sandbox.languages import Recipe, Toolchain, how_to_install
 from guerdon.sandbox.limits import Limits
 
 COMPILE = Limits(cpu_s=10.0, wall_s=60.0, memory_mb=1024, output_kb=256, processes=32, scratch_mb=128)
@@ -24,7 +24,8 @@ class Polyglot:
     """An executor of programs of one language, with another executor for the commands that this takes.
 
     A job of kind ``program`` whose source is ``source`` is run in the language; every other job goes to the
-    other executor as it is, such as a checker that is written in Python.
+    other executor as it is, such as a checker that is written in Python. Without a toolchain every run is
+    ``unavailable``.
     """
 
     def __init__(
@@ -34,6 +35,8 @@ class Polyglot:
         artefacts: Artefacts,
         source: bytes,
         files: Mapping[str, bytes],
+        *,
+        toolchain: Toolchain | None,
     ) -> None:
         self.executor = executor
         self.recipe = recipe
@@ -41,7 +44,7 @@ class Polyglot:
         self.source = source
         self.file, self._text = recipe.laid_out(source)
         self.files = {**files, **recipe.helpers, self.file: self._text}
-        self.toolchain = found(recipe)
+        self.toolchain = toolchain
 
     def compiled(self) -> Report:
         """What came of compiling the program: with the status ``ok`` what to run is in ``collected``.

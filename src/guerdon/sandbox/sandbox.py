@@ -65,7 +65,7 @@ class Sandbox:
         if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
             raise InputError(f"workers must be a whole number of 1 or more, not {workers!r}")
         self.isolation = isolation
-        self.workers = workers or len(os.sched_getaffinity(0))
+        self.workers = workers or _processors()
         self.preload = (preload,) if isinstance(preload, str) else tuple(preload)
         check_preload(self.preload)
         self.limits = limits or Limits()
@@ -153,7 +153,8 @@ class Sandbox:
         recipe = languages.named(language)
         if recipe is None:
             return None
-        return polyglot.Polyglot(self, recipe, self._artefacts, source, files)
+        toolchain = languages.found(recipe)
+        return polyglot.Polyglot(self, recipe, self._artefacts, source, files, toolchain=toolchain)
 
     def run_tests(
         self,
@@ -306,6 +307,12 @@ def _provider_of(provider: Provider | str) -> Provider:
     from guerdon.sandbox.providers import provider_of
 
     return provider_of(provider)
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # not Linux, where nothing is run
 
 
 def _bytes(text: str | bytes) -> bytes:

@@ -20,7 +20,7 @@ from guerdon.sandbox.execution import Job, Report, Status, Tier
 from guerdon.sandbox.inside.numbers import machine
 from guerdon.sandbox.inside.request import Answer, Request
 from guerdon.sandbox.surroundings import AT_START, BOX, Spec, bubblewrap_line, configuration
-from guerdon.sandbox.watch import LOOK_S, Watch, children_of
+from guerdon.sandbox.watch import LOOK_S, Watch
 
 START_S = 30.0
 """Seconds that a fork server may take to start, its preloaded modules included."""
@@ -51,7 +51,7 @@ class ForkServer:
         self.tier: Tier = spec.tier
         self.pid = 0
         """The process that forks, as this process sees it; 0 until it is known."""
-        self._watch: int | None = None
+        self._handle: int | None = None
         """A descriptor of that process, so that no other is ever taken for it."""
         self._most_memory = 0
         self._process: subprocess.Popen[bytes] | None = None
@@ -122,9 +122,9 @@ class ForkServer:
         """Keeps hold of the process that forks."""
         self.pid = pid
         with suppress(ProcessLookupError):  # it has ended already
-            self._watch = os.pidfd_open(pid)
+            self._handle = os.pidfd_open(pid)
             # A fork of this process may hold the other end of the socket; this tells of the end all the same.
-            self._poller.register(self._watch, select.POLLIN)
+            self._poller.register(self._handle, select.POLLIN)
 
     def _await_ready(self, deadline: float) -> None:
         while True:
@@ -205,7 +205,7 @@ class ForkServer:
         """Returns when there is an answer, or none to be expected; ends a run that uses too much together."""
         limits = job.limits
         watch = Watch(
-            self._forker(),
+            self.pid,
             memory=(limits.memory_mb << 20) * (2 if job.kind == "pair" else 1),
             cpu_s=limits.cpu_s * job.steps,
             processes=limits.processes,
@@ -217,12 +217,6 @@ class ForkServer:
                 with suppress(OSError):
                     self._control.send(reason.encode())
                 return
-
-    def _forker(self) -> int:
-        """The process that forks: under bubblewrap the child of the one that was started."""
-        if self.pid or self._process is None:
-            return self.pid
-        return next(iter(children_of(self._process.pid)), self._process.pid)
 
     def _report(self, job: Job, exchange: Exchange, answer: Answer) -> Report:
         size = job.limits.output_kb * 1024
@@ -260,18 +254,18 @@ class ForkServer:
     def _let_go(self) -> None:
         self._control.close()
         self._lane.close()
-        for descriptor in (self._watch, self._messages):
+        for descriptor in (self._handle, self._messages):
             if descriptor is not None and descriptor >= 0:
                 os.close(descriptor)
-        self._watch, self._messages, self.pid = None, -1, 0
+        self._handle, self._messages, self.pid = None, -1, 0
 
     def close(self) -> None:
         """Ends the server and all that it runs, and waits until nothing is left of it."""
         process, self._process = self._process, None
         self._control.close()
-        if self._watch is not None:
+        if self._handle is not None:
             with suppress(ProcessLookupError, PermissionError):
-                signal.pidfd_send_signal(self._watch, signal.SIGKILL)
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
         elif process is not None and process.poll() is None:
             # What it has started so far is in its process group.
             with suppress(ProcessLookupError, PermissionError):

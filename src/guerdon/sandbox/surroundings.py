@@ -17,7 +17,7 @@ from guerdon.sandbox.execution import Tier
 BOX = "/box"
 """The working directory inside, where the sandbox has a root folder of its own."""
 _TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "LANG": "C.UTF-8",
     # One thread a program: what numpy starts by itself would count against its limits.
@@ -33,7 +33,7 @@ AT_START = {
     # The addresses of functions are looked up at once, not by each fork anew.
     "LD_BIND_NOW": "1",
 }
-"""The environment of the interpreter when it starts; what programs see is _ENVIRONMENT."""
+"""The environment of the interpreter when it starts; what programs see is ENVIRONMENT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def configuration(spec: Spec, box: str) -> dict[str, Any]:
         "links": links,
         "preload": spec.preload,
         "sys_path": [*_standard(), *map(os.path.realpath, folders)],
-        "environment": _ENVIRONMENT | home,
+        "environment": ENVIRONMENT | home,
         "commands": spec.commands,
         # Linkers make their output executable. Where nothing but this keeps the host's files out of reach,
         # they are told that it worked; what they make is made executable when it is brought back.

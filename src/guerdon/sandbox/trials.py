@@ -15,6 +15,8 @@ from guerdon.sandbox import inside
 from guerdon.sandbox.execution import Job
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.server import ForkServer
+from guerdon.sandbox.surroundings import ENVIRONMENT
+from guerdon.sandbox.watch import descendants
 
 
 class TrialError(Exception):
@@ -35,7 +37,8 @@ class Finding:
 def tried_escapes(server: ForkServer) -> list[Finding]:
     """What gets out. Raises TrialError where that could not be tried, and ServerLostError."""
     program = importlib.resources.files(inside).joinpath("escapes.py").read_bytes()
-    allowed = {"PATH", "LANG", "HOME", "PWD", "TMPDIR", "LC_CTYPE"}
+    # What programs are given by us may have the same name as what this process has.
+    allowed = {"HOME", "PWD", "TMPDIR", "LC_CTYPE", *ENVIRONMENT}
     variables = json.dumps([name for name in os.environ if name not in allowed])[:60_000]
     with tempfile.TemporaryDirectory(prefix="guerdon-canary-") as folder:
         file = os.path.join(os.path.realpath(folder), "canary")
@@ -69,27 +72,45 @@ def _state_of(file: str) -> tuple[int, ...]:
 # Whether limits hold.
 
 _HOG = b"kept = []\nwhile True: kept.append(bytearray(8 << 20))"
-_FILES = b"for number in range(20000): open(str(number), 'w').close()"
+_FILES = b"""
+import time
+for number in range(6000): open(str(number), "w").close()
+time.sleep(10)
+"""
 _BYTES = b"""
-import os
+import time
 for number in range(40):
-    with open(str(number), "wb") as file: file.write(bytes(1 << 20)); file.flush()
+    with open(str(number), "wb") as file: file.write(bytes(1 << 20))
+time.sleep(10)
 """
 _FORKS = b"""
 import os, sys, time
 made = 0
-wanted = int(sys.argv[1])
 try:
-    for _ in range(wanted):
+    for _ in range(int(sys.argv[1])):
         if os.fork() == 0:
             time.sleep(60)
             os._exit(0)
         made += 1
 except OSError:
-    print("limited", made)
+    print("limited", made, flush=True)
 else:
-    print("unlimited", made)
-sys.stdout.flush()
+    time.sleep(float(sys.argv[2]))
+    print("unlimited", made, flush=True)
+os._exit(0)
+"""
+_THREADS = b"""
+import os, sys, threading, time
+made = 0
+threading.stack_size(65536)
+try:
+    for _ in range(int(sys.argv[1])):
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        made += 1
+except (RuntimeError, MemoryError):
+    print("limited", made, flush=True)
+else:
+    print("unlimited", made, flush=True)
 os._exit(0)
 """
 _LEAVE = b"open('left', 'w').write('x'); import json; json.loads = None"
@@ -118,42 +139,37 @@ def _processor(server: ForkServer) -> tuple[bool, str]:
     return held, f"{report.status} after {report.cpu_s:.2f} s of processor time, of 0.2 s"
 
 
-def _processes(server: ForkServer) -> tuple[bool, str]:
-    with open("/proc/loadavg", encoding="ascii") as file:
-        tasks = int(file.read().split()[3].partition("/")[2])
-    # The kernel counts what its user has on the whole machine, where the tier has no users of its own.
-    job = Job(
-        kind="program",
-        program=_FORKS,
-        arguments=(str(tasks + 150),),
-        limits=Limits(processes=4, cpu_s=10, wall_s=20),
-    )
-    report = server.do(job)
-    word, _, made = report.stdout.decode("ascii", "replace").strip().partition(" ")
-    if word not in ("limited", "unlimited"):
-        return False, f"{report.status}: {report.detail}"
-    return word == "limited", f"no more than {made}" if word == "limited" else f"{made} and more, of 4"
+def _starts(program: bytes, allowed: int) -> Trial:
+    """A program that starts as many as it can get, and says how many that were."""
+
+    def trial(server: ForkServer) -> tuple[bool, str]:
+        with open("/proc/loadavg", encoding="ascii") as file:
+            tasks = int(file.read().split()[3].partition("/")[2])
+        # The kernel counts what its user has on the whole machine, where the tier has no users of its own.
+        job = Job(
+            kind="program",
+            program=program,
+            arguments=(str(tasks + 150), "5"),
+            limits=Limits(processes=allowed, cpu_s=10, wall_s=20),
+        )
+        report = server.do(job)
+        word, _, made = report.stdout.decode("ascii", "replace").strip().partition(" ")
+        if report.status == "killed":
+            return True, report.detail
+        if word not in ("limited", "unlimited"):
+            return False, f"{report.status}: {report.detail}"
+        return word == "limited", f"{made} at most" if word == "limited" else f"{made} at least"
+
+    return trial
 
 
 def _left_processes(server: ForkServer) -> tuple[bool, str]:
-    before = _below(server.pid)
-    job = Job(kind="program", program=_FORKS, arguments=("3",), limits=Limits(processes=8))
-    server.do(job)
+    before = descendants(server.pid)
+    limits = Limits(processes=8)
+    server.do(Job(kind="program", program=_FORKS, arguments=("3", "0"), limits=limits))
     # A fork that is made in advance waits for the next program.
-    left = max(0, len(_below(server.pid)) - max(1, len(before)))
+    left = max(0, len(descendants(server.pid)) - max(1, len(before)))
     return left == 0, "none is left" if left == 0 else f"{left} are left"
-
-
-def _below(pid: int) -> list[int]:
-    found = []
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        try:
-            with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
-                children = [int(child) for child in file.read().split()]
-        except OSError:  # it has just ended, or this kernel does not tell
-            continue
-        found += [each for child in children for each in (child, *_below(child))]
-    return found
 
 
 def _left_state(server: ForkServer) -> tuple[bool, str]:
@@ -163,13 +179,14 @@ def _left_state(server: ForkServer) -> tuple[bool, str]:
 
 
 _LIMITS: Mapping[str, Trial] = {
-    "limit of memory": _ends(_HOG, "memory_limit", memory_mb=64, cpu_s=5),
-    "limit of processor time": _processor,
-    "limit of time": _ends(b"import time; time.sleep(60)", "timeout", wall_s=0.3),
-    "limit of output": _ends(b"while True: print('x' * 100000)", "output_limit", output_kb=64, cpu_s=5),
-    "limit of processes": _processes,
-    "limit of bytes in the working directory": _ends(_BYTES, "error killed", scratch_mb=4, cpu_s=5),
-    "limit of files in the working directory": _ends(_FILES, "error killed", cpu_s=10, wall_s=20, most_s=20),
+    "using more memory": _ends(_HOG, "memory_limit", memory_mb=64, cpu_s=5),
+    "using more processor time": _processor,
+    "taking longer": _ends(b"import time; time.sleep(60)", "timeout", wall_s=0.3),
+    "printing more": _ends(b"while True: print('x' * 100000)", "output_limit", output_kb=64, cpu_s=5),
+    "starting more processes": _starts(_FORKS, 4),
+    "starting more threads": _starts(_THREADS, 1),
+    "filling the working directory": _ends(_BYTES, "error killed", scratch_mb=4, cpu_s=5),
+    "making many files": _ends(_FILES, "error killed", cpu_s=10, wall_s=20),
     "leaving processes": _left_processes,
     "leaving something for the next program": _left_state,
 }

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from guerdon.sandbox.watch import Watch, children_of, descendants
+
+# A child with a child of its own, started by a thread, and 80 MiB in it; one byte when all is there.
+NESTED = """
+import subprocess, sys, threading
+inner = "import sys; kept = b'x' * (80 << 20); print('!', flush=True); sys.stdin.read()"
+def start():
+    subprocess.run([sys.executable, "-I", "-S", "-c", inner])
+threading.Thread(target=start).start()
+"""
+
+
+@pytest.fixture
+def nested() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", NESTED], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(1) == b"!"
+        yield process
+        process.communicate(b"")
+
+
+def watch(root: int, *, memory_mb: int = 1000, cpu_s: float = 100.0, processes: int = 10) -> Watch:
+    return Watch(root, memory=memory_mb << 20, cpu_s=cpu_s, processes=processes)
+
+
+def test_children_of_threads_and_theirs_are_found(nested: subprocess.Popen[bytes]) -> None:
+    assert nested.pid in children_of(os.getpid())
+    (inner,) = children_of(nested.pid)
+    assert descendants(nested.pid) == [inner]
+    assert {nested.pid, inner} <= set(descendants(os.getpid()))
+
+
+def test_what_they_use_is_held_against_the_limits(nested: subprocess.Popen[bytes]) -> None:
+    assert watch(nested.pid).look() == ""
+    assert watch(nested.pid, memory_mb=80).look() == "memory_limit"
+    assert watch(nested.pid, cpu_s=0.0).look() == "timeout"
+    assert watch(nested.pid, processes=-64).look() == "process_limit"
+
+
+def test_the_root_itself_does_not_count(nested: subprocess.Popen[bytes]) -> None:
+    (inner,) = children_of(nested.pid)
+    assert watch(inner, memory_mb=1, cpu_s=0.0, processes=-64).look() == ""
+
+
+def test_a_process_that_is_gone_uses_nothing() -> None:
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", ""]) as process:
+        process.wait()
+    assert children_of(process.pid) == []
+    assert watch(process.pid, memory_mb=1, cpu_s=0.0).look() == ""
