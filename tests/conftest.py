@@ -29,6 +29,18 @@ def _no_namespaces() -> str:
     return machine().namespaces
 
 
+def _landlock() -> int:
+    from guerdon.sandbox.machine import machine
+
+    return machine().landlock
+
+
+def _no_readable_python() -> bool:
+    from sandbox.people import readable_python
+
+    return readable_python() is None
+
+
 # With GUERDON_CI set every skip is a failure, unless its reason starts with one of these words and what
 # they claim is so.
 ACCEPTED_SKIPS: Mapping[str, Callable[[], bool]] = {
@@ -38,6 +50,11 @@ ACCEPTED_SKIPS: Mapping[str, Callable[[], bool]] = {
         not all(map(shutil.which, ("bash", "gcc", "g++", "go", "javac", "node", "rustc")))
     ),
     "no user namespaces": lambda: bool(_no_namespaces()),
+    # Not whether the tier is there: one that has come to fail must not go unnoticed.
+    "no native tier": lambda: bool(_no_namespaces()),
+    "no bubblewrap tier": lambda: bool(_no_namespaces()) or shutil.which("bwrap") is None,
+    "no landlock tier": lambda: not _landlock(),
+    "no Python that an ordinary user may read": lambda: _no_readable_python(),
 }
 
 

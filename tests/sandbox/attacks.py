@@ -7,7 +7,7 @@ not happen, and may hold these fields:
 - ``Limits: cpu_s=0.5, processes=8`` — other limits than ``LIMITS``;
 - ``Ends: timeout, killed`` — the statuses that it may end with; without it, all that say something of a program;
 - ``Leaks: landlock, bubblewrap-root`` — tiers, or tiers as one user, that are known not to hold it;
-- ``Unconfined: breaches`` — without a sandbox it succeeds, so it is known to be able to;
+- ``Unconfined: breaches`` — without a sandbox it succeeds, and does no harm, so it is known to be able to;
 - ``Reach: outside`` — somebody outside tries to connect to it meanwhile.
 """
 

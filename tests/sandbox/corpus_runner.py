@@ -2,8 +2,9 @@
 
     python corpus_runner.py TIER WHICH RESULTS
 
-``WHICH`` is ``host``, ``rewards`` or ``honest``; ``TIER`` also may be ``unconfined``, which runs those attacks that are known
-to succeed without a sandbox. The standard library and guerdon.sandbox only, so that any interpreter will do.
+``WHICH`` is ``host``, ``rewards`` or ``honest``; ``TIER`` also may be ``unconfined``, which runs those attacks
+that are known to succeed without a sandbox. The standard library and guerdon.sandbox only, so that any
+interpreter will do.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from attacks import CORPUS, Attack, attacks
-from outside import Outside, descendants, resident_mb, settled, shared_mb, threads_of
+from outside import Outside, children, descendants, resident_mb, settled, shared_mb, threads_of
 
 import guerdon
 from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest
@@ -44,6 +45,7 @@ class Watch:
         self.probed = self.probe()
         self.targets = outside.targets([str(Path(p).resolve()) for p in guerdon.__path__])
         self.processes = descendants()
+        self.first = children()
         self.threads = threads_of(self.processes)
         self.shared = shared_mb()
         self.state = outside.state()
@@ -100,19 +102,18 @@ class Watch:
         if self.outside.heard:
             yield f"servers heard of it: {sorted(set(self.outside.heard))}"
             self.outside.heard.clear()
-        if not settled(lambda: set(descendants()) <= set(self.processes)):
+        # A fork server may keep a fork ready for the next run, so it is their number that counts.
+        if not settled(lambda: len(descendants()) <= len(self.processes)):
             now = descendants()
-            new = {pid: about for pid, about in now.items() if pid not in self.processes}
-            if len(now) > len(self.processes):
-                yield f"processes are left: {new}"
-            else:
-                yield f"the fork server was lost: {new}"
+            yield f"processes are left: { {pid: now[pid] for pid in now if pid not in self.processes} }"
             self.processes = now
-            self.threads = threads_of(now)
-        if not settled(lambda: threads_of(self.processes) <= self.threads):
+        if not self.first <= set(descendants()):
+            yield "the fork server was lost"
+            self.first = children()
+        if not settled(lambda: threads_of(descendants()) <= self.threads):
             yield "threads are left"
-        if resident_mb(self.processes) > 400:
-            yield f"{resident_mb(self.processes):.0f} MiB are held"
+        if (held := resident_mb(descendants())) > 400:
+            yield f"{held:.0f} MiB are held"
         if not settled(lambda: shared_mb() < self.shared + 64):
             yield f"{shared_mb() - self.shared:.0f} MiB of files in memory are left"
             self.shared = shared_mb()
@@ -188,21 +189,21 @@ def judged(sandbox: Sandbox, attack: Attack) -> dict[str, Any]:
     source = attack.program({})
     limits = Limits(cpu_s=0.4, wall_s=0.8, memory_mb=128)
     results: dict[str, list[Any]] = {}
+    started = time.monotonic()
     findings = []
+    # What never ends costs its whole limit each time, so once a form is enough.
+    once = attack.name == "never_ends" or attack.variant == "recursion"
     for form, tests in FORMS.items():
-        # A test at a time too, so that what one does to another does not decide.
-        for chosen in (tests, tests[:1]):
-            try:
-                found = sandbox.run_tests(source, chosen, limits=limits)
-            except Exception as error:  # whatever a program does, it must raise nothing here
-                findings.append(f"{form}: it raised {error!r}")
-                continue
-            if len(found) != len(chosen):
-                findings.append(f"{form}: {len(found)} results of {len(chosen)} tests")
-            results.setdefault(form, []).extend(
-                (one.passed, one.status, one.detail, one.tamper_resistant) for one in found
-            )
-    return {"id": attack.id, "findings": findings, "results": results}
+        try:
+            found = sandbox.run_tests(source, tests, limits=limits, stop_on_failure=once)
+        except Exception as error:  # whatever a program does, it must raise nothing here
+            findings.append(f"{form}: it raised {error!r}")
+            continue
+        if len(found) != (1 if once else len(tests)):
+            findings.append(f"{form}: {len(found)} results of {len(tests)} tests")
+        results[form] = [(one.passed, one.status, one.detail, one.tamper_resistant) for one in found]
+    took = time.monotonic() - started
+    return {"id": attack.id, "findings": findings, "took": took, "results": results}
 
 
 def unconfined(outside: Outside, attack: Attack) -> dict[str, Any]:
@@ -210,16 +211,18 @@ def unconfined(outside: Outside, attack: Attack) -> dict[str, Any]:
     targets = outside.targets([str(Path(p).resolve()) for p in guerdon.__path__])
     with tempfile.TemporaryDirectory() as folder:
         program = attack.program(targets)
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=20,
-            close_fds=False,
-        )
-    text = done.stdout + done.stderr
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", program],
+                cwd=folder,
+                capture_output=True,
+                timeout=5,
+                close_fds=False,
+            )
+            output = done.stdout + done.stderr
+        except subprocess.TimeoutExpired as late:
+            output = (late.stdout or b"") + (late.stderr or b"")
+    text = output.decode("utf-8", "replace")
     succeeded = "BREACH" in text or outside.secret in text or bool(outside.heard)
     outside.heard.clear()
     return {"id": attack.id, "findings": ["succeeded"] if succeeded else [], "stdout": text[-3000:]}

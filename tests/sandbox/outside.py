@@ -43,7 +43,9 @@ class Outside:
         self.file.write_text(f"# {self.secret}\nprint('BREACH ran a file of the host')\n")
         self.file.chmod(0o755)
         self.open_folder.chmod(0o777)
-        self.process = subprocess.Popen(["sleep", "3600"], start_new_session=True)
+        self.process = subprocess.Popen(
+            ["sleep", "3600"], start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
         os.environ[self.variable] = self.secret
         self.inherited = os.open(self.file, os.O_RDWR)
         os.set_inheritable(self.inherited, True)
@@ -246,6 +248,15 @@ def descendants() -> dict[int, str]:
         rest_of = {pid for pid, parent in parents.items() if parent in rest_of and pid not in found}
         found |= {pid: about[pid] for pid in rest_of}
     return found
+
+
+def children() -> set[int]:
+    """The processes that this one started, or that it has inherited."""
+    return {
+        int(pid)
+        for task in Path("/proc/self/task").iterdir()
+        for pid in (task / "children").read_text().split()
+    }
 
 
 def threads_of(processes: dict[int, str]) -> int:

@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from surrounding import ORDINARY
-
 import guerdon
+from sandbox.surrounding import ORDINARY
 
 HERE = Path(__file__).parent
 
@@ -46,7 +45,7 @@ class Readable:
     ) -> subprocess.CompletedProcess[str]:
         """Runs Python with these arguments in a surrounding."""
         line = [self.python, str(self.folder / "surrounding.py"), *surroundings, "--", self.python, *command]
-        kept = {"PATH": os.environ["PATH"], "TMPDIR": str(self.folder / "tmp")}
+        kept = {"PATH": os.environ["PATH"]}
         ours = {"PYTHONPATH": str(self.folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.run(
             line,
@@ -70,8 +69,6 @@ def readable(python: str) -> Iterator[Readable]:
             ignore=shutil.ignore_patterns("__pycache__"),
         )
         shutil.copy(HERE / "surrounding.py", folder)
-        (folder / "tmp").mkdir()
-        (folder / "tmp").chmod(0o1777)
         yield Readable(folder, python)
     finally:
         shutil.rmtree(folder)

@@ -16,16 +16,17 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 import guerdon
 from guerdon.sandbox import tiers
+from guerdon.sandbox.execution import Tier
 from sandbox.attacks import Attack, attacks
 
 ORDINARY = 65534
-TIERS = ("native", "bubblewrap", "landlock")
+TIERS: tuple[Tier, ...] = ("native", "bubblewrap", "landlock")
 USERS = ("root", "user") if os.geteuid() == 0 else ("user",)
 CONFIGURATIONS = [(tier, user) for user in USERS for tier in TIERS]
 RUN_S = 300.0
@@ -105,10 +106,20 @@ def _removed() -> Iterator[None]:
 
 
 @functools.cache
-def outcomes(tier: str, user: str, which: str) -> Rows:
-    if tier != "unconfined" and not tiers.examine(tier).available:  # type: ignore[arg-type]
-        pytest.skip(f"no {tier} tier on this machine: {tiers.examine(tier).reason}")  # type: ignore[arg-type]
-    return person(user).run(tier, which)
+def tried(tier: str, user: str, which: str) -> Rows | str:
+    """What came of each attack, or why there is nothing; found out once."""
+    try:
+        return person(user).run(tier, which)
+    except (AssertionError, subprocess.TimeoutExpired) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def outcomes(tier: Tier | Literal["unconfined"], user: str, which: str) -> Rows:
+    if tier != "unconfined" and not (report := tiers.examine(tier)).available:
+        pytest.skip(f"no {tier} tier on this machine: {report.reason}")
+    rows = tried(tier, user, which)
+    assert not isinstance(rows, str), rows
+    return rows
 
 
 def cases(which: str) -> list[Any]:
@@ -121,14 +132,12 @@ def cases(which: str) -> list[Any]:
 
 
 def known_to_leak(attack: Attack, tier: str, user: str) -> bool:
-    return bool(
-        {tier, f"{tier}-{user}", f"{tier}-{user}-{attack.variant}", f"{tier}-{attack.variant}"}
-        & {*attack.leaks}
-    )
+    places = {tier, f"{tier}-{user}"}
+    return bool((places | {f"{place}-{attack.variant}" for place in places}) & {*attack.leaks})
 
 
 @pytest.mark.parametrize(("tier", "user", "attack"), cases("host"))
-def test_an_attack_on_the_host_gets_nothing(tier: str, user: str, attack: Attack) -> None:
+def test_an_attack_on_the_host_gets_nothing(tier: Tier, user: str, attack: Attack) -> None:
     row = outcomes(tier, user, "host")[attack.id]
     if not known_to_leak(attack, tier, user):
         assert row["findings"] == [], row
@@ -136,18 +145,19 @@ def test_an_attack_on_the_host_gets_nothing(tier: str, user: str, attack: Attack
 
 
 @pytest.mark.parametrize(("tier", "user"), CONFIGURATIONS)
-def test_nothing_is_left_after_all_attacks(tier: str, user: str) -> None:
+def test_nothing_is_left_after_all_attacks(tier: Tier, user: str) -> None:
     assert outcomes(tier, user, "host")["end"]["findings"] == []
 
 
-@pytest.mark.parametrize("attack", [a for a in attacks("host") if a.breaches_unconfined], ids=lambda a: a.id)
-def test_an_attack_would_succeed_without_a_sandbox(attack: Attack) -> None:
-    row = outcomes("unconfined", USERS[0], "host")[attack.id]
-    assert row["findings"], row
+@pytest.mark.parametrize("name", sorted({a.name for a in attacks("host") if a.breaches_unconfined}))
+def test_an_attack_would_succeed_without_a_sandbox(name: str) -> None:
+    rows = outcomes("unconfined", USERS[0], "host")
+    # Not in every variant: not every machine has all that they look for.
+    assert any(row["findings"] for key, row in rows.items() if key.partition("-")[0] == name), rows
 
 
 @pytest.mark.parametrize(("tier", "user", "attack"), cases("rewards"))
-def test_a_reward_hack_is_not_paid(tier: str, user: str, attack: Attack) -> None:
+def test_a_reward_hack_is_not_paid(tier: Tier, user: str, attack: Attack) -> None:
     row = outcomes(tier, user, "rewards")[attack.id]
     assert row["findings"] == []
     for form, results in row["results"].items():
@@ -159,7 +169,7 @@ def test_a_reward_hack_is_not_paid(tier: str, user: str, attack: Attack) -> None
 
 
 @pytest.mark.parametrize(("tier", "user", "attack"), cases("honest"))
-def test_an_honest_program_is_judged_right(tier: str, user: str, attack: Attack) -> None:
+def test_an_honest_program_is_judged_right(tier: Tier, user: str, attack: Attack) -> None:
     row = outcomes(tier, user, "honest")[attack.id]
     assert row["findings"] == []
     for form, results in row["results"].items():

@@ -205,6 +205,21 @@ int main(int count, char **arguments) {
         assert sandbox.run(source, language="c", limits=limits, arguments=["much"]).status == "memory_limit"
 
 
+def test_a_script_uses_the_systems_commands(sandbox: Sandbox) -> None:
+    script = "mkdir d; echo text > d/file; ls -l d | wc -l; printf '1\\n2\\n' | sort -r | tr '\\n' ' '"
+    done = sandbox.run(script, language="sh")
+    assert (done.status, done.stdout, done.stderr) == ("ok", "2\n2 1 ", "")
+
+
+@pytest.mark.parametrize(
+    "script", ["kill -9 0", "kill -TERM 0; sleep 9", "kill -9 -1; exit 1", "kill -9 1 $PPID"]
+)
+def test_a_script_ends_nothing_but_itself(sandbox: Sandbox, script: str) -> None:
+    done = sandbox.run(script, language="bash")
+    assert done.status in ("killed", "error")
+    assert sandbox.run("echo still", language="bash").stdout == "still\n"
+
+
 @pytest.mark.parametrize("tier", tiers.TIERS)
 def test_nothing_outlives_a_script(tier: str) -> None:
     with Sandbox(tier, workers=1) as sandbox:
@@ -323,6 +338,18 @@ def test_a_module_is_told_by_its_imports(sandbox: Sandbox) -> None:
     need("javascript")
     done = sandbox.run('import { EOL } from "os";\nprocess.stdout.write("so" + EOL);', language="js")
     assert (done.status, done.stdout) == ("ok", "so\n")
+
+
+@pytest.mark.parametrize("tier", tiers.TIERS)
+def test_input_has_a_name_too(tier: str) -> None:
+    with Sandbox(tier, workers=1) as sandbox:
+        if not tiers.examine(sandbox.tier).available:
+            pytest.skip(f"no {tier} tier on this machine: {tiers.examine(sandbox.tier).reason}")
+        script = "sort -r /dev/stdin; cat <(echo 3); echo no > /dev/stderr"
+        done = sandbox.run(script, language="bash", stdin="1\n2\n")
+        assert (done.status, done.stdout, done.stderr) == ("ok", "2\n1\n3\n", "no\n")
+        names = "ls /proc; ls /proc/1/root; cat /proc/self/environ; cat /proc/self/cwd/../etc/passwd; cat /proc/cpuinfo"
+        assert sandbox.run(names, language="bash").stdout == ""
 
 
 def test_an_uncaught_error_is_told(sandbox: Sandbox) -> None:

@@ -51,7 +51,7 @@ def sandbox() -> None:
 def doctor_(isolation: str, as_json: bool) -> None:
     """Start every tier of the sandbox, try to get out of it, and try its limits.
 
-    Exits with status 1 where no tier holds.
+    Exits with status 1 where there is no tier that holds, limits included.
     """
     from guerdon.cli.display import output
     from guerdon.sandbox.doctor import doctor
@@ -61,7 +61,7 @@ def doctor_(isolation: str, as_json: bool) -> None:
         click.echo(json.dumps(found.as_dict()))
     else:
         _print_diagnosis(found, output())
-    if found.tier is None:
+    if not found.sound:
         raise SystemExit(1)
 
 
@@ -136,7 +136,8 @@ def _print_diagnosis(found: Diagnosis, console: Console) -> None:
     if found.tier is None:
         console.print(Text("No tier of the sandbox holds here.", style="bold red"), soft_wrap=True)
     else:
-        head = Text("Programs run in the tier ") + Text(found.tier, style="bold green") + Text(".")
+        style = "bold green" if found.sound else "bold red"
+        head = Text("Programs run in the tier ") + Text(found.tier, style=style) + Text(".")
         console.print(head, soft_wrap=True)
     console.print()
     facts = {
@@ -197,8 +198,8 @@ def _print_tiers(found: Diagnosis, console: Console) -> None:
     for report in found.tiers:
         leaks = "; ".join(f"{leak.what}: {leak.detail}" for leak in report.leaks)
         style = "green" if report.sound else "red"
-        word = "holds" if report.sound else "does not hold" if report.available else "is not to be had"
-        _print_beside(report.tier, f"{word}{f': {report.failing}' if report.failing else ''}", console, style)
+        failing = report.failing if report.available else f"is not to be had: {report.failing}"
+        _print_beside(report.tier, failing or "holds", console, style)
         if leaks:
             _print_beside("", leaks, console, "yellow")
 

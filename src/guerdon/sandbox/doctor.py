@@ -52,9 +52,14 @@ class Diagnosis:
     providers: Mapping[str, str]
     """Remote providers, and for each what sets it up here; nothing where nothing does."""
 
+    @property
+    def sound(self) -> bool:
+        """Whether there is a tier, and all that was tried of it held."""
+        return any(report.tier == self.tier and report.sound for report in self.tiers)
+
     def as_dict(self) -> dict[str, Any]:
         """The diagnosis as JSON would have it."""
-        found = asdict(self)
+        found = asdict(self) | {"sound": self.sound}
         for plain, report in zip(found["tiers"], self.tiers, strict=True):
             plain["sound"] = report.sound
         return found
@@ -75,10 +80,10 @@ def doctor(isolation: str = "auto", *, limits: bool = True) -> Diagnosis:
     wanted = [tier for tier in tiers.TIERS if isolation in ("auto", tier)]
     about = machine()
     reports = [tiers.examine(tier) for tier in wanted]
+    tier = next((report.tier for report in reports if report.sound), None)
     if limits:
         with ThreadPoolExecutor(len(reports)) as threads:
             reports = list(threads.map(tiers.examine_limits, reports))
-    tier = next((report.tier for report in reports if report.sound), None)
     better = reports[: [report.tier for report in reports].index(tier)] if tier else reports
     return Diagnosis(
         tier=tier,

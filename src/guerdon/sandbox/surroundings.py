@@ -13,6 +13,7 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.sandbox.execution import Tier
+from guerdon.sandbox.inside.namespaces import STREAMS
 
 BOX = "/box"
 """The working directory inside, where the sandbox has a root folder of its own."""
@@ -158,6 +159,8 @@ def bubblewrap_line(spec: Spec, folder: str, program: str, tell: int) -> list[st
         line += ["--symlink", target, name]
     for name in ("null", "zero", "full", "random", "urandom"):
         line += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
+    for name, target in STREAMS.items() if spec.commands else ():
+        line += ["--symlink", target, f"/dev/{name}"]
     if bubblewrap_version(program) >= (0, 7):
         line += ["--size", str(spec.scratch_mb << 20)]
     line += ["--tmpfs", BOX]

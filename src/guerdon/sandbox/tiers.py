@@ -46,7 +46,7 @@ class TierReport:
         if not self.available:
             return self.reason
         serious = [found.what for found in self.leaks if found.what not in TOLERATED]
-        return f"it does not hold against {', '.join(serious)}" if serious else ""
+        return f"does not hold against {', '.join(serious)}" if serious else ""
 
 
 _known: dict[Tier, TierReport] = {}

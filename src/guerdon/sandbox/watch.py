@@ -15,6 +15,8 @@ THREADS = 64
 """Threads beside the processes that a run may have."""
 _TICK = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_TOLD = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+"""Whether this kernel tells the children of a process."""
 
 
 class Watch:
@@ -54,8 +56,10 @@ def descendants(root: int) -> list[int]:
     """All processes below one: its children, their children, and so on."""
     found: list[int] = []
     parents = [root]
+    known = None if _TOLD else _children_of_all()
     while parents:
-        children = children_of(parents.pop())
+        parent = parents.pop()
+        children = children_of(parent) if known is None else known.get(parent, [])
         found += children
         parents += children
     return found
@@ -63,11 +67,24 @@ def descendants(root: int) -> list[int]:
 
 def children_of(pid: int) -> list[int]:
     """The children of all threads of a process; none where it is gone."""
+    if not _TOLD:
+        return _children_of_all().get(pid, [])
     children: list[int] = []
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
                 children += map(int, file.read().split())
+    return children
+
+
+def _children_of_all() -> dict[int, list[int]]:
+    """The children of every process, by what each says of its parent."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            with suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                parent = int(file.read().rpartition(b")")[2].split()[1])
+                children.setdefault(parent, []).append(int(name))
     return children
 
 

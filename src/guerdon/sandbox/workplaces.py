@@ -10,19 +10,33 @@ from functools import cache
 from guerdon.sandbox.inside import scratch
 
 _PREFIX = "guerdon-sandbox-"
+_IN_MEMORY = "/dev/shm"
+_ROOM = 1 << 30
+"""Bytes that have to be free there: in many containers it is small, and others need it."""
 
 
 def make(*, executable: bool = False) -> str:
-    """A new working directory; with ``executable`` where programs may be executed, if there is such a place.
+    """A new working directory, in memory if there is room and TMPDIR does not say where it is to be; with
+    ``executable`` where programs may be executed, if there is such a place.
 
     Those of processes that were killed before they could remove them are removed on the way.
     """
     folder = tempfile.gettempdir()
-    places = [folder, "/var/tmp", "/dev/shm"] if executable else [folder]
-    may = [place for place in places if os.path.isdir(place) and os.access(place, os.W_OK)]
-    chosen = next((place for place in may if not os.statvfs(place).f_flag & os.ST_NOEXEC), folder)
+    places = [folder] if "TMPDIR" in os.environ else [_IN_MEMORY, folder]
+    chosen = next(
+        (place for place in (*places, "/var/tmp") if _will_do(place, executable=executable)), folder
+    )
     _sweep(chosen)
     return os.path.realpath(tempfile.mkdtemp(prefix=f"{_PREFIX}{_machine()}-{os.getpid()}-", dir=chosen))
+
+
+def _will_do(place: str, *, executable: bool) -> bool:
+    if not (os.path.isdir(place) and os.access(place, os.W_OK | os.X_OK)):
+        return False
+    about = os.statvfs(place)
+    if executable and about.f_flag & os.ST_NOEXEC:
+        return False
+    return place != _IN_MEMORY or about.f_bavail * about.f_frsize >= _ROOM
 
 
 def remove(box: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7, "i386": 0x40000003, "arm": 0x40000028}
 VERDICTS = {0x80000000: "KILL", 0x7FFF0000: "ALLOW", 0x00050001: "EPERM", 0x00050026: "ENOSYS"}
-VERDICTS |= {0x00050019: "ENOTTY", 0x00050000: "PRETEND"}
+VERDICTS |= {0x00050019: "ENOTTY", 0x0005005F: "ENOTSUP", 0x00050000: "PRETEND"}
 
 
 def answer(program: bytes, architecture: str, number: int, arguments: Sequence[int] = ()) -> str:

@@ -176,15 +176,15 @@ def _become_stranger(box: str, shown: Sequence[str]) -> int | None:
     there is to be read, Landlock says."""
     if os.geteuid() != 0:
         return None
-    able = kernel.CAP_DAC_READ_SEARCH in kernel.bound_capabilities()
+    kept = kernel.CAP_DAC_READ_SEARCH if kernel.CAP_DAC_READ_SEARCH in kernel.bound_capabilities() else None
     try:
-        if not able and not _readable_to(namespaces.STRANGER_ID, shown):
+        if kept is None and not _readable_to(namespaces.STRANGER_ID, shown):
             return None
         os.chown(box, namespaces.STRANGER_ID, namespaces.STRANGER_ID)
-        kernel.become(namespaces.STRANGER_ID)
+        kernel.become(namespaces.STRANGER_ID, kept)
     except OSError:  # root without the capabilities, or in a namespace that has no such id
         return None
-    return kernel.CAP_DAC_READ_SEARCH if able else None
+    return kept
 
 
 def _readable_to(user: int, paths: Sequence[str]) -> bool:

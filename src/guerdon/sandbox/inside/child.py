@@ -36,6 +36,7 @@ _LIMITS = (
     resource.RLIMIT_DATA,
     resource.RLIMIT_AS,
     resource.RLIMIT_NPROC,
+    resource.RLIMIT_NOFILE,
 )
 _REHEARSALS = 10
 _REHEARSED = b"""
@@ -97,7 +98,9 @@ def _highest(which: int) -> int:
 
 def limit_all() -> None:
     """Sets the limits that are the same for every run; the fork server keeps to them, too."""
-    most = min(MAX_OPEN, _highest(resource.RLIMIT_NOFILE))
+    # How many descriptors of a user may be on their way is measured by the limit of who sends more: programs
+    # that send theirs to themselves must not keep the server from handing on those of the next run.
+    most = _highest(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     # Deep recursion is what programs of this kind do; threads keep the size that the process was started with.
     stack = min(STACK, _highest(resource.RLIMIT_STACK))
@@ -164,6 +167,8 @@ def wait_and_run(lane: _socket.socket, channel: _socket.socket, surroundings: Su
         else:
             channel.send(seen)
         channel.close()
+        # Not before: it also bounds how many descriptors of its user may be on their way when it sends some.
+        _limit(surroundings, resource.RLIMIT_NOFILE, MAX_OPEN, MAX_OPEN)
         _start(role, texts, given.get("a"), None)
     except BaseException as error:  # whatever it was, a fork must not fall back into the server's own loop
         if channel.fileno() >= 0:
@@ -183,6 +188,7 @@ def run(request: Request, surroundings: Surroundings, role: Role, channel: socke
         _settle(request, surroundings, role)
         _close_all_but([*given.values(), *([channel.fileno()] if channel else [])])
         texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
+        _limit(surroundings, resource.RLIMIT_NOFILE, MAX_OPEN, MAX_OPEN)
         many = request.processes > 1 and role != "tester"
         _confine(surroundings, processes=many, execute=role == "command" or many)
         _start(role, texts, given.get("a"), channel)

@@ -175,13 +175,7 @@ def drop_capabilities(keep: int | None = None) -> None:
     Who may not change the bounding set keeps it; together with no_new_privileges it grants nothing. What is
     kept stays through an exec.
     """
-    for capability in bound_capabilities():
-        try:
-            prctl(PR_CAPBSET_DROP, capability)
-        except OSError as error:
-            if error.errno != errno.EPERM:
-                raise
-            break
+    _empty_bounding_set(keep)
     try:
         prctl(PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
     except OSError as error:
@@ -197,14 +191,28 @@ def drop_capabilities(keep: int | None = None) -> None:
         prctl(PR_CAP_AMBIENT, _AMBIENT_RAISE, keep)
 
 
-def become(user: int) -> None:
-    """Goes on as that user and group, with the capabilities that there are permitted, not yet effective.
+def _empty_bounding_set(keep: int | None = None) -> None:
+    for capability in bound_capabilities():
+        if capability == keep:
+            continue
+        try:
+            prctl(PR_CAPBSET_DROP, capability)
+        except OSError as error:
+            if error.errno != errno.EPERM:
+                raise
+            break
+
+
+def become(user: int, keep: int | None = None) -> None:
+    """Goes on as that user and group. The capabilities stay permitted and are no longer effective; none but
+    ``keep`` can be had anew.
 
     Raises OSError where this process may not, or there is no such user in its namespace.
     """
     try:
         os.setgroups([])
         os.setresgid(user, user, user)
+        _empty_bounding_set(keep)
         prctl(PR_SET_KEEPCAPS, 1)
         os.setresuid(user, user, user)
     except OSError as error:

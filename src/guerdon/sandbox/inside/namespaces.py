@@ -16,6 +16,12 @@ INSIDE_ID = 1000
 STRANGER_ID = 65534
 """Who that is outside where root starts the sandbox: nobody, so that limits hold and nothing is owned."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
+STREAMS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+}
 BOX = "/box"
 _CLONE_PARENT = 0x8000
 _NAMESPACES = (
@@ -150,6 +156,8 @@ def _settle(config: dict[str, Any], user: int) -> None:
     kernel.mount("box", "." + BOX, "tmpfs", flags, options)
     if not os.path.lexists("./tmp"):
         os.symlink(BOX[1:], "./tmp")
+    if config["commands"]:
+        _offer_streams()
     kernel.pivot_root(".", ".")
     kernel.unmount(".", kernel.MNT_DETACH)
     os.chdir("/")
@@ -164,6 +172,24 @@ def _settle(config: dict[str, Any], user: int) -> None:
     kernel.set_host_name("sandbox")
     if os.geteuid() == 0:
         kernel.become(user)
+
+
+def _offer_streams() -> None:
+    """Makes ``/dev/stdin`` and its like, by which scripts and programs for node read their input.
+
+    They lead through a /proc that shows this namespace's processes and nothing else; Landlock keeps all files
+    in it from being opened. Where the kernel refuses one there are none.
+    """
+    os.mkdir("./proc")
+    flags = kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+    for options in ("hidepid=2,subset=pid", None):
+        try:
+            kernel.mount("proc", "./proc", "proc", flags, options)
+        except OSError:
+            continue
+        break
+    for name, target in STREAMS.items():
+        os.symlink(target, f"./dev/{name}")
 
 
 def _mount_point() -> str:

@@ -47,6 +47,7 @@ _NO_PID = 0x7FF1_D0D0
 
 _FORBIDDEN = refused(errno.EPERM)
 _UNKNOWN = refused(errno.ENOSYS)
+_UNSUPPORTED = refused(errno.ENOTSUP)
 
 _READING = """
     read readv pread64 preadv preadv2 lseek open openat openat2 close close_range stat lstat fstat newfstatat
@@ -54,7 +55,7 @@ _READING = """
     fadvise64 readahead
 """
 _WRITING = """
-    write writev pwrite64 pwritev pwritev2 creat truncate ftruncate fallocate fsync fdatasync sync_file_range
+    write writev pwrite64 pwritev pwritev2 creat truncate ftruncate fsync fdatasync sync_file_range
     rename renameat renameat2 mkdir mkdirat rmdir link linkat symlink symlinkat unlink unlinkat umask flock
     sendfile copy_file_range splice tee
 """
@@ -81,6 +82,8 @@ _ASKING = """
     sched_getparam sched_getattr sched_get_priority_max sched_get_priority_min sched_rr_get_interval getcpu
     uname sysinfo times time gettimeofday clock_gettime clock_getres clock_nanosleep nanosleep getrandom
 """
+# Such as ls asks for, which takes all but this answer as an error.
+_ASKING_ATTRIBUTES = "getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr"
 _CHMOD = "chmod fchmod fchmodat fchmodat2"
 
 _NEW_NAMESPACE = 0x7E02_0000
@@ -136,6 +139,9 @@ def server_filter(machine: Machine, *, chmod: Chmod = "refused") -> bytes:
     for names in (_READING, _WRITING, _DESCRIPTORS, _MEMORY, _PROCESS, _ASKING):
         blocks |= _for_all(machine, names, ALLOWED)
     blocks |= _for_all(machine, _CHMOD, _chmod_verdict(chmod))
+    blocks |= _for_all(machine, _ASKING_ATTRIBUTES, _UNSUPPORTED)
+    # It takes room faster than anyone can look; libraries write instead.
+    blocks |= _for_all(machine, "fallocate", _UNSUPPORTED)
     for names, block in _server_conditions().items():
         blocks |= _for_all(machine, names, block)
     return assemble(_for_machine(machine, blocks, _FORBIDDEN, _UNKNOWN))

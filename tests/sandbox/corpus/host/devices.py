@@ -1,6 +1,6 @@
 """Opens devices: memory, disks, terminals, the kernel's log, virtual machines. None must be had.
 
-Unconfined: breaches
+
 Variants: memory, disks, terminals, log, made, others
 """
 

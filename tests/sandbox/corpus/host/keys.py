@@ -1,7 +1,4 @@
-"""Reads the host's keyring, and puts a key into it. Neither must be.
-
-Unconfined: breaches
-"""
+"""Reads the host's keyring, and puts a key into it. Neither must be."""
 
 from attack import TARGETS, breach, ctypes, say, syscall
 

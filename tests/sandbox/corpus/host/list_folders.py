@@ -1,7 +1,7 @@
 """Lists folders of the host. None of the host's names must be seen.
 
 Unconfined: breaches
-Variants: canary, parents, etc, home, devices, walk
+Variants: canary, parents, etc, home, devices
 """
 
 from attack import TARGETS, VARIANT, breach, os, say
@@ -19,7 +19,6 @@ else:
         "etc": ["/etc", "/etc/ssl"],
         "home": ["/home", "/root", "/var", "/srv", "/opt", os.path.dirname(folder)],
         "devices": ["/dev", "/sys", "/sys/class/net", "/sys/block", "/proc"],
-        "walk": ["/"],
     }[VARIANT]
 for place in places:
     try:
@@ -34,8 +33,3 @@ for place in places:
         known = {os.path.basename(folder)}
     if found := known & set(names):
         breach(f"{place} has {found}")
-if VARIANT == "walk":
-    for place, folders, files in os.walk("/"):
-        if os.path.basename(folder) in folders or set(TARGETS["names"]) & set(files):
-            breach(f"found in {place}")
-            break

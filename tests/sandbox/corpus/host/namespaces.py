@@ -1,7 +1,7 @@
 """Makes or enters namespaces, where a user has the rights of root over more of the kernel. Each must be refused.
 
 Variants: user, mount, network, pid, ipc, uts, cgroup, time, all, clone, clone3, own_pidfd, parent_pidfd, proc
-Unconfined: breaches
+
 """
 
 from attack import VARIANT, breach, ctypes, os, say, syscall

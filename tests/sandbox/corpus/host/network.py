@@ -1,7 +1,8 @@
 """Reaches servers of the host by every family and way. None must hear of it.
 
 Unconfined: breaches
-Variants: tcp, tcp6, mapped6, udp, udp6, connected_udp, fast_open, unix, unix_packet, abstract, abstract_dgram, vsock, mptcp
+Variants: tcp, tcp6, mapped6, udp, udp6, connected_udp, fast_open, unix, unix_packet, abstract, abstract_dgram, vsock,
+mptcp
 """
 
 import socket

@@ -1,7 +1,7 @@
 """Has the kernel send a signal to others: as the owner of a socket or pipe, by a timer, at the death of a parent.
 
 Variants: fcntl, fcntl_ex, ioctl, group
-Unconfined: breaches
+
 """
 
 import fcntl

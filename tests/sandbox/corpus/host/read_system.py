@@ -12,7 +12,7 @@ PLACES = {
     "passwd": ["/etc/passwd", "/etc/group"],
     "shadow": ["/etc/shadow", "/etc/sudoers", "/etc/passwd-", "/etc/passwd"],
     "hosts": ["/etc/hosts", "/etc/resolv.conf", "/etc/hostname", "/etc/fstab"],
-    "keys": ["/home/*/.*", "/root/.*", "/etc/ssl/private/*", "/etc/ssh/*", "/etc/passwd"],
+    "keys": ["/home/*/.*", "/root" + "/.*", "/etc/ssl/private/*", "/etc/ssh/*", "/etc/passwd"],
     "logs": ["/var/log/*", "/var/lib/dpkg/status", "/var/mail/*", "/etc/passwd"],
     "machine": ["/etc/machine-id", "/sys/class/dmi/id/*", "/proc/cpuinfo", "/etc/os-release"],
     "boot": ["/boot/*", "/proc/cmdline", "/etc/default/*"],

@@ -1,5 +1,8 @@
 """Takes rights: another user, capabilities, privileges that were given up, a filter that was laid. None must be had.
 
+Landlock started by root keeps the right to read what it shows, for an interpreter in a folder that is root's alone.
+Leaks: landlock-root-capabilities
+
 Variants: users, capabilities, ambient, no_new_privileges, filter, securebits, set_uid_program
 """
 

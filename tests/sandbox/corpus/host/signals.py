@@ -1,6 +1,6 @@
 """Signals processes of the host. The signal is one that does nothing, but that it may be sent is the breach.
 
-Unconfined: breaches
+
 Variants: canary, host, parent, one, all, group, queue, thread, pidfd, own_pidfd_of_parent, session
 """
 

@@ -1,5 +1,5 @@
 """Thousands of threads with tiny stacks. The kernel's memory for them is not the program's: 2,000 is too many.
-
+Where bubblewrap is started by root, nothing else bounds them. Leaks: bubblewrap-root
 Variants: idle, burning
 """
 
