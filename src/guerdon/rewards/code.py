@@ -148,6 +148,10 @@ def _complete(program: str | None, language: str, stub: str, suite: Suite, lends
     return with_before(program, missing_imports(program)) if lends else program
 
 
+_COMPILE_ERRORS = ("compile error", "the program does not compile")
+"""How the details of results begin that come from a compiler, here or at a provider."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Scale:
     """How results become a score."""
@@ -244,7 +248,7 @@ class _Verdict:
         """Why the program does not compile; None where it does."""
         if self.broken is not None:
             return str(self.broken)
-        if self.failed and self.failed[1].detail.startswith("does not compile"):
+        if self.failed and self.failed[1].detail.startswith(_COMPILE_ERRORS):
             return self.failed[1].detail
         return None
 
