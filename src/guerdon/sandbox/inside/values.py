@@ -283,7 +283,9 @@ def distinct(content: Any) -> list[Any]:
         if len(set(hashes)) < len(items) - 25:
             counts = Counter(hashes)
             _patience.left -= sum(
-                counts[known] * _size(item) for known, item in zip(hashes, items, strict=True) if counts[known] > 1
+                counts[known] * _size(item)
+                for known, item in zip(hashes, items, strict=True)
+                if counts[known] > 1
             )
             if _patience.left < 0:
                 raise DecodingError("too many keys with one hash")
