@@ -22,7 +22,7 @@ from guerdon.sandbox.verdicts import Program, failed, result
 
 _BATCH = 200
 """Tests that share a process at most."""
-_SYNTAX_ERRORS = re.compile(rb"(SyntaxError|IndentationError|TabError): [^\n]*\s*\Z")
+_SYNTAX_ERRORS = re.compile(rb"(SyntaxError|IndentationError|TabError): ")
 _LINE = re.compile(rb'File "[^"\n]*", line (\d{1,7})')
 
 
@@ -166,7 +166,7 @@ def _told(test: StdinTest, report: Report) -> str:
 def _ended(report: Report) -> str:
     """How a program ended, without a word of its own."""
     if _no_python(report):
-        name = _SYNTAX_ERRORS.search(report.stderr)
+        name = _SYNTAX_ERRORS.search(_last_line(report.stderr))
         lines = _LINE.findall(report.stderr)
         where = f" in line {int(lines[-1])}" if lines else ""
         return f"{name[1].decode() if name else 'SyntaxError'}{where}"
@@ -179,9 +179,13 @@ def _ended(report: Report) -> str:
 
 def _no_python(report: Report) -> bool:
     """Whether the program did not compile: the interpreter's words, and no call on the way to them."""
-    if report.status != "error" or not _SYNTAX_ERRORS.search(report.stderr):
+    if report.status != "error" or not _SYNTAX_ERRORS.search(_last_line(report.stderr)):
         return False
     return b"Traceback (most recent call last)" not in report.stderr
+
+
+def _last_line(text: bytes) -> bytes:
+    return text.rstrip().rpartition(b"\n")[2]
 
 
 def _bytes(content: str | bytes) -> bytes:
