@@ -30,7 +30,7 @@ _DIGITS = 4000
 """Decimal digits of an integer that goes as JSON; a longer one is tagged, for JSON reads at most 4,300."""
 _LARGE = 10**_DIGITS
 _HEX_DIGITS = 1_000_000
-_COLLISIONS = 20_000_000
+_COLLISIONS = 500_000
 """Comparisons that keys with equal hashes may cost: a hostile set of such keys takes quadratic time."""
 
 _ATOMS = frozenset({type(None), bool, int, float, str})
@@ -266,7 +266,7 @@ def _listed(content: Any) -> list[Any]:
 def distinct(content: Any) -> list[Any]:
     """A list that may be made a set: not too many of its items have one hash. Raises DecodingError."""
     items = _listed(content)
-    if len(items) > 2000:
+    if len(items) > 200:
         counts = Counter(map(hash, items)).values()
         if sum(count * count for count in counts if count > 1) > _COLLISIONS:
             raise DecodingError("too many keys with one hash")
