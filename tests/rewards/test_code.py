@@ -252,6 +252,33 @@ def test_findings_are_metrics_and_change_no_score() -> None:
     assert metric(hacking, "found_exits") == (1, "_exit (line 3)")
 
 
+# Counts as many steps as the output says, holds as many numbers, or says what was printed.
+COUNTING = """
+import sys
+wanted, said = int(open(sys.argv[1]).read()), open(sys.argv[3]).read().split()
+if said[0] == "-1":
+    print("not", said[0])
+elif said[0] == "-2":
+    sys.exit(7)
+else:
+    print(int(len([0] * int(said[0])) == wanted))
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "score"), [("5", 1), ("4", 0), ("10**12", 0), ("-1", 0), ("-2", 0), ("'x'", 0), ("''", 0)]
+)
+def test_output_that_a_checker_stumbles_over_is_wrong(output: str, score: float) -> None:
+    result = code(fenced(f"print({output})"), [{"input": "5", "output": "5"}], checker=COUNTING)
+    assert (result.score, result.error) == (score, None)
+
+
+def test_a_checker_has_room_for_large_tests() -> None:
+    same = "import sys; print(int(open(sys.argv[3]).read().strip() == open(sys.argv[2]).read()))"
+    large = [{"input": "1" * (17 << 20), "output": "3"}]
+    assert code(fenced("print(3)"), large, checker=same).score == 1
+
+
 ERRORS: list[tuple[dict[str, Any], str]] = [
     ({}, "there are no tests"),
     ({"tests": []}, "there are no tests"),
@@ -264,6 +291,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"tests": TESTS, "checker": "print("}, "the checker is no Python"),
     ({"tests": TESTS, "checker": True}, "no generated_checker"),
     ({"tests": TESTS, "checker": "print(0)"}, "the checker refuses the data's own output"),
+    ({"tests": TESTS, "checker": "print('yes')"}, "the checker fails on the data's own output"),
     ({"tests": ["assert f(1)"], "checker": "print(1)"}, "a checker decides about printed output"),
     ({"tests": TESTS, "language": "cobol"}, "language must be one that the sandbox runs"),
     ({"tests": TESTS, "block": "middle"}, "block must be one of last, first, longest, all"),

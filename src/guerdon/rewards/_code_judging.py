@@ -55,7 +55,10 @@ class Judge:
             others = self._run(program, suite.other)
             found = max(found, others, key=lambda results: sum(result.passed for result in results))
         if self.comparison.word == "checker":
-            self._refuse_broken(suite.tests, found)
+            refused = (
+                t for t, r in zip(suite.tests, found, strict=False) if not r.passed and r.status == "ok"
+            )
+            self._refuse_broken(next(refused, None))
         return found
 
     def _run(self, program: str, tests: Sequence[Test]) -> list[TestResult]:
@@ -69,16 +72,16 @@ class Judge:
         )
         for number, result in enumerate(found, 1):
             if result.status in NO_VERDICT:
+                if self.comparison.word == "checker":
+                    self._refuse_broken(tests[number - 1])
                 raise SandboxError(
                     f"test {number} of {len(tests)} has no verdict: {result.detail or result.status}",
                     status=result.status,
                 )
         return found
 
-    def _refuse_broken(self, tests: Sequence[Test], results: Sequence[TestResult]) -> None:
+    def _refuse_broken(self, test: Test | None) -> None:
         """A checker that refuses the data's own output too says nothing. Raises InputError."""
-        refused = (t for t, r in zip(tests, results, strict=False) if not r.passed and r.status == "ok")
-        test = next(refused, None)
         if not isinstance(test, StdinTest):
             return
         output = test.expected.encode("utf-8", "surrogatepass")
