@@ -20,6 +20,7 @@ from guerdon.rewards._code_forms import suite_of
 from guerdon.rewards._code_judging import Judge, limits_for
 from guerdon.rewards._code_suite import Suite
 from guerdon.rewards.code import code
+from guerdon.sandbox.cases import CallTest
 from guerdon.sandbox.comparison import Comparison
 from guerdon.sandbox.execution import Job, Report
 from guerdon.sandbox.limits import Limits
@@ -279,6 +280,41 @@ def test_a_checker_has_room_for_large_tests() -> None:
     assert code(fenced("print(3)"), large, checker=same).score == 1
 
 
+LIVE = '[{"input": "2", "output": "[[2, 2]]", "testtype": "functional"}]'
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"tests": [{"function": "pairs", "args": [2], "expected": [[2, 2]]}]},
+        {"input_output": json.dumps({"fn_name": "pairs", "inputs": [[2]], "outputs": [[[2, 2]]]})},
+        {"inputs": [[2]], "outputs": [[[2, 2]]], "fn_name": "pairs"},
+        {"public_test_cases": LIVE, "func_name": "pairs"},
+    ],
+)
+@pytest.mark.parametrize(
+    ("returned", "score"),
+    [("[(n, n)]", 1), ("([n, n],)", 1), ("[[n, n]]", 1), ("[{n, n}]", 0), ("(n,)", 0)],
+)
+def test_a_tuple_is_a_list_where_json_says_what_is_expected(
+    row: dict[str, Any], returned: str, score: float
+) -> None:
+    assert code(fenced(f"def pairs(n): return {returned}"), metadata=row).score == score
+
+
+def test_a_tuple_is_no_list_where_the_test_can_tell_them_apart() -> None:
+    program = fenced("def pair(n): return (n, n)")
+    assert code(program, [CallTest("pair", [2], {}, [2, 2])]).score == 0
+    assert code(program, [CallTest("pair", [2], {}, (2, 2))]).score == 1
+    assert code(program, ["assert pair(2) == [2, 2]"]).score == 0
+
+
+def test_with_a_checker_nothing_need_be_expected() -> None:
+    even = "import sys; print(int(int(open(sys.argv[3]).read() or 2) % 2 == 0))"
+    tests = [{"input": "5", "output": ""}]
+    assert [code(fenced(f"print({n})"), tests, checker=even).score for n in (4, 5)] == [1, 0]
+
+
 ERRORS: list[tuple[dict[str, Any], str]] = [
     ({}, "there are no tests"),
     ({"tests": []}, "there are no tests"),
@@ -291,6 +327,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"tests": TESTS, "checker": "print("}, "the checker is no Python"),
     ({"tests": TESTS, "checker": True}, "no generated_checker"),
     ({"tests": TESTS, "checker": "print(0)"}, "the checker refuses the data's own output"),
+    ({"tests": [{"input": "1", "output": ""}, {"input": "2", "output": "\n"}]}, "no test expects any output"),
     ({"tests": TESTS, "checker": "print('yes')"}, "the checker fails on the data's own output"),
     ({"tests": ["assert f(1)"], "checker": "print(1)"}, "a checker decides about printed output"),
     ({"tests": TESTS, "language": "cobol"}, "language must be one that the sandbox runs"),
