@@ -6,6 +6,7 @@ import datetime
 import decimal
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,25 @@ def test_a_call_that_ends_the_process_does_not_take_the_others_along(executor: R
     assert len(executor.jobs) == 3
     stopped = run_tests(executor, program, tests, limits=QUICK, stop_on_failure=True)
     assert [result.passed for result in stopped] == [True, False]
+
+
+SAME_HASH = ", ".join(str(n * (2**61 - 1)) for n in range(1, 4_000))
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        b"\n" * (16 << 20),
+        b"x\n" * (8 << 20),
+        f'[0, 0, null, "value", {{"set": [{SAME_HASH}]}}]\n'.encode() * 150,
+    ],
+)
+def test_answers_that_are_none_take_no_long_time(answers: bytes) -> None:
+    started = time.process_time()
+    flooded = Report(status="ok", answers=b'["ready"]\n' + answers)
+    (result,) = run_tests(Lost(flooded), "def f(n): return n", [CallTest("f", [1], {}, 1)])
+    assert said([result]) == [(False, "error", "no answer: the program ended itself")]
+    assert time.process_time() - started < 4
 
 
 def test_output_of_the_tests_before_is_not_held_against_a_test() -> None:

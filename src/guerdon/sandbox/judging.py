@@ -146,6 +146,8 @@ def _printed(setting: Program, test: StdinTest) -> tuple[TestResult, TestResult 
         found = failed(report, _ended(report), revealing)
         return found, found if _no_python(report) else None
     judged = setting.compare.judge(setting.executor, test.stdin, test.expected, report.stdout, setting.limits)
+    if isinstance(judged, Report) and judged.status not in NO_VERDICT:
+        judged = _without_verdict(setting, test, judged)
     if isinstance(judged, Report):
         status = judged.status if judged.status in NO_VERDICT else "unavailable"
         why = f"the checker gave no verdict: {_ended(judged)}"
@@ -153,6 +155,19 @@ def _printed(setting: Program, test: StdinTest) -> tuple[TestResult, TestResult 
     if not judged:
         return result(report, False, "wrong output", revealing), None
     return result(report, True), None
+
+
+def _without_verdict(setting: Program, test: StdinTest, judged: Report) -> bool | Report:
+    """What it means that a checker gave no verdict on a program's output.
+
+    A program may print what a checker stumbles over, such as a count of 10**12: if that were no verdict, it
+    would be the way out of a bad one. So the output is wrong where the checker can tell that the jury's is right.
+    """
+    answer = test.expected.encode("utf-8", "surrogatepass")
+    on_answer = setting.compare.judge(setting.executor, test.stdin, test.expected, answer, setting.limits)
+    if on_answer is True:
+        return False
+    return on_answer if isinstance(on_answer, Report) and on_answer.status in NO_VERDICT else judged
 
 
 def _told(test: StdinTest, report: Report) -> str:
