@@ -44,6 +44,8 @@ class Judge:
     comparison: Comparison
     limits: Limits
     stop_on_failure: bool
+    patience_s: float | None = None
+    """Seconds by the clock that all runs of the program may take."""
 
     def results(self, program: str, suite: Suite) -> list[TestResult]:
         """What came of each test, up to the first failure where the judge stops there.
@@ -66,6 +68,7 @@ class Judge:
             compare=self.comparison,
             stop_on_failure=self.stop_on_failure,
             limits=self.limits,
+            patience_s=self.patience_s,
         )
         for number, result in enumerate(found, 1):
             if result.status in NO_VERDICT:
