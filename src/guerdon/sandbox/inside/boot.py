@@ -176,10 +176,12 @@ def _become_stranger(box: str, shown: Sequence[str]) -> int | None:
     there is to be read, Landlock says."""
     if os.geteuid() != 0:
         return None
-    kept = kernel.CAP_DAC_READ_SEARCH if kernel.CAP_DAC_READ_SEARCH in kernel.bound_capabilities() else None
+    kept = None
     try:
-        if kept is None and not _readable_to(namespaces.STRANGER_ID, shown):
-            return None
+        if not _readable_to(namespaces.STRANGER_ID, shown):
+            if kernel.CAP_DAC_READ_SEARCH not in kernel.bound_capabilities():
+                return None
+            kept = kernel.CAP_DAC_READ_SEARCH
         os.chown(box, namespaces.STRANGER_ID, namespaces.STRANGER_ID)
         kernel.become(namespaces.STRANGER_ID, kept)
     except OSError:  # root without the capabilities, or in a namespace that has no such id
