@@ -231,7 +231,8 @@ class _Verdict:
         error = self.compile_error
         number, failed = self.failed or (0, None)
         tiers = sorted({result.tier for result in self.results})
-        fair = [result.tamper_resistant for result in self.results] or [True]
+        # Without walls a program reaches whatever its judge knows.
+        fair = [result.tamper_resistant and result.tier != "none" for result in self.results] or [True]
         share = self.passed / self.count
         return {
             "program_found": MetricResult(float(is_there), success=is_there, reason=self.extraction.how),
