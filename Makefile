@@ -34,13 +34,15 @@ check: $(DEV) ## Lint, formatting, types, import layers and the generated help p
 	@echo "import layers" && $(BIN)/lint-imports
 	@echo "help page" && $(BIN)/python -m guerdon.cli.help --check
 
-bench: $(DEV) ## Measure the scoring engine, the server and the clients against others
+bench: $(DEV) ## Measure the scoring engine, the server, the clients and the sandbox against others
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scoring.py
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/serving.py
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calling.py
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sandbox.py
 
-soak: $(DEV) ## Ten minutes of load, to see whether the server's memory stays flat
+soak: $(DEV) ## Long loads, to see whether the memory of the server and of the sandbox stays flat
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sandbox_soak.py
 
 clean: ## Remove the environment, the caches and what was built
 	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

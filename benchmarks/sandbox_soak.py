@@ -55,10 +55,10 @@ def below(pid: int) -> list[int]:
 
 
 def resident_kb(pid: int) -> int:
-    """What a process holds of its own: pages that no other shares, where that is told, else all of them."""
+    """Its memory that is no file's, shared pages divided among those who share them; 0 where it is gone."""
     with suppress(OSError):
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-        return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
+        return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss_Anon:"))
     return 0
 
 

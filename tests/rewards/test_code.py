@@ -17,7 +17,7 @@ import pytest
 import guerdon
 from guerdon.errors import InputError, SandboxError
 from guerdon.rewards._code_forms import suite_of
-from guerdon.rewards._code_judging import Judge, limits_for
+from guerdon.rewards._code_judging import _CHECKER_LIMITS, Judge, limits_for
 from guerdon.rewards._code_suite import Suite
 from guerdon.rewards.code import code
 from guerdon.sandbox.cases import CallTest
@@ -335,6 +335,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"tests": TESTS, "limits": {"cpu": 1}}, 'limits has no "cpu"; it has cpu_s'),
     ({"tests": TESTS, "limits": {"cpu_s": 0}}, "cpu_s must be a number above 0"),
     ({"tests": TESTS, "limits": 5}, "limits must be an object"),
+    ({"tests": TESTS, "patience_s": 0}, "patience_s must be a number above 0, not 0"),
     ({"tests": TESTS, "reveal": "perhaps"}, "reveal must be true or false"),
 ]
 
@@ -350,6 +351,7 @@ def test_whoever_runs_the_reward_says_how_it_is_isolated_and_no_row_does() -> No
     unconfined = guerdon.get_reward_function("code", isolation="none")
     result = unconfined(fenced(SUM), TESTS)
     assert (result.score, metric(result, "isolated")) == (1, (0, "none"))
+    assert result.metrics["tamper_resistant"].score == 0
     wrong = guerdon.get_reward_function("code", isolation="docker")(fenced(SUM), TESTS)
     assert wrong.error_kind == "input"
     row = rows()[0] | {"isolation": "none", "preload": "no_such_module", "reveal": "perhaps"}
@@ -415,6 +417,20 @@ def test_a_problem_s_own_limits_hold() -> None:
     assert result.metrics["first_failure"].reason is not None
     assert "timeout" in result.metrics["first_failure"].reason
     assert 0.2 < result.metrics["cpu_s"].score < 1
+
+
+def test_time_runs_out_for_the_program_and_not_for_the_reward() -> None:
+    waits = fenced("import time\ntime.sleep(0.4)\nprint(input())")
+    tests = [{"input": "1", "output": "1"}] * 5
+    patient = guerdon.get_reward_function("code", scoring="fraction", patience_s=1)
+    result = patient(waits, tests)
+    assert (result.score, result.metrics["first_failure"].reason) == (
+        0.4,
+        "timeout: it overran its time limit",
+    )
+    # A program that takes all the time that it has is judged before the engine gives the sample up.
+    assert code.timeout is not None
+    assert code.timeout > 120 + _CHECKER_LIMITS.wall_s
 
 
 def rows() -> list[dict[str, Any]]:

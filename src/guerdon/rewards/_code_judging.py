@@ -45,6 +45,8 @@ class Judge:
     limits: Limits
     stop_on_failure: bool
     tuples_as_lists: bool = False
+    patience_s: float | None = None
+    """Seconds by the clock that all runs of the program may take."""
 
     def results(self, program: str, suite: Suite) -> list[TestResult]:
         """What came of each test, up to the first failure where the judge stops there.
@@ -71,6 +73,7 @@ class Judge:
             stop_on_failure=self.stop_on_failure,
             limits=self.limits,
             tuples_as_lists=self.tuples_as_lists,
+            patience_s=self.patience_s,
         )
         for number, result in enumerate(found, 1):
             if result.status in NO_VERDICT:

@@ -17,8 +17,8 @@ from guerdon.sandbox.verdicts import SYNTAX_ERRORS, Program, exception_words, fa
 _Said = Mapping[int, list[Any]]
 """What the program said to the calls of one test, by their number: a word and what belongs to it."""
 _SHARED_LIMITS = frozenset({"output_limit", "memory_limit"})
-_REPEATED = 1_000
-"""Lines of a report that are looked at beyond one for each call: honest programs write none."""
+_MORE_LINES = 100
+"""Lines that are read beyond one for each call."""
 _MANY_ANSWERS = 8 << 20
 """Bytes; a report holds 16 MiB of answers at most, and the last may be cut off."""
 
@@ -166,9 +166,9 @@ class _Answers:
 def _answers(text: bytes, calls: Sequence[int]) -> _Answers:
     """What a program's process wrote, whatever that is. Of two answers to one call the first counts."""
     found = _Answers([{} for _ in calls])
-    # A report may have 16 MiB, all of them ends of lines; to look at each would take a minute.
-    most = sum(calls) + _REPEATED
-    for line in text.split(b"\n", most)[:most]:
+    # Who writes more lines than were asked for only wants them read.
+    lines = sum(calls) + _MORE_LINES
+    for line in text.split(b"\n", lines)[:lines]:
         try:
             answer = values.loads(line)
         except values.DecodingError:

@@ -15,14 +15,14 @@ from guerdon.sandbox import call_tests, pair_tests
 from guerdon.sandbox.asserts import reading
 from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest, Test, TestResult
 from guerdon.sandbox.comparison import Comparison
-from guerdon.sandbox.execution import NO_VERDICT, Executor, Job, Report
+from guerdon.sandbox.execution import NO_VERDICT, Executor, Job, Report, Tier
 from guerdon.sandbox.inside import values
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.verdicts import Program, failed, result
 
 _BATCH = 200
 """Tests that share a process at most."""
-_SYNTAX_ERRORS = re.compile(rb"(SyntaxError|IndentationError|TabError): [^\n]*\s*\Z")
+_SYNTAX_ERRORS = re.compile(rb"(SyntaxError|IndentationError|TabError): ")
 _LINE = re.compile(rb'File "[^"\n]*", line (\d{1,7})')
 
 
@@ -37,20 +37,24 @@ def run_tests(
     limits: Limits | None = None,
     tuples_as_lists: bool = False,
     prelude: bool = False,
+    patience_s: float | None = None,
 ) -> list[TestResult]:
     """Runs the tests, and gives a result for each in their order; up to the first failure if so asked.
 
     Tests that are calls share a process until one of them ends it. ``compare`` is for what is printed; "floats"
     allows its tolerance for returned floats, too. ``tuples_as_lists`` lets a tuple equal a list, for data sets
     whose JSON made lists of tuples. ``prelude`` gives the program the names that online judges provide, such
-    as ``List``. A worker that was lost is tried once more; then, and where no worker is to be had, the result's
-    status is in NO_VERDICT and says nothing of the program.
+    as ``List``. With ``patience_s`` the runs of the program may take so many seconds by the clock together; the
+    tests that are left then are failed, with the status ``timeout``. A worker that was lost is tried once more;
+    then, and where no worker is to be had, the result's status is in NO_VERDICT and says nothing of the program.
 
     Raises InputError for a test that is malformed: code that does not compile, an argument or an expected value
     that is no plain data.
     """
+    if patience_s is not None and not patience_s > 0:
+        raise InputError(f"patience_s must be a number above 0, not {patience_s!r}")
     setting = Program(
-        executor=_Retrying(executor),
+        executor=_Patient(executor, patience_s),
         source=program.encode("utf-8", "surrogatepass"),
         files={name: _bytes(content) for name, content in (files or {}).items()},
         limits=limits or Limits(),
@@ -66,13 +70,26 @@ def run_tests(
     return results
 
 
-class _Retrying:
-    """An executor that tries once more where a worker was lost."""
+class _Patient:
+    """An executor that tries once more where a worker was lost, and runs a program for so many seconds in all."""
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: Executor, patience_s: float | None) -> None:
         self.executor = executor
+        self.left = patience_s
+        self.tier: Tier = "none"
 
     def execute(self, job: Job) -> Report:
+        if self.left is None or job.reveals:  # a checker's time is not the program's
+            return self._tried(job)
+        if self.left <= 0:
+            return Report(status="timeout", detail="no time was left for it", tier=self.tier)
+        report = self._tried(replace(job, patience_s=self.left))
+        # What it ran, not what it waited to be run: whoever shares the sandbox makes nobody slow.
+        self.left -= report.wall_s
+        self.tier = report.tier
+        return report
+
+    def _tried(self, job: Job) -> Report:
         report = self.executor.execute(job)
         return self.executor.execute(job) if report.status == "worker_lost" else report
 
@@ -181,7 +198,7 @@ def _told(test: StdinTest, report: Report) -> str:
 def _ended(report: Report) -> str:
     """How a program ended, without a word of its own."""
     if _no_python(report):
-        name = _SYNTAX_ERRORS.search(report.stderr)
+        name = _SYNTAX_ERRORS.search(_last_line(report.stderr))
         lines = _LINE.findall(report.stderr)
         where = f" in line {int(lines[-1])}" if lines else ""
         return f"{name[1].decode() if name else 'SyntaxError'}{where}"
@@ -194,9 +211,13 @@ def _ended(report: Report) -> str:
 
 def _no_python(report: Report) -> bool:
     """Whether the program did not compile: the interpreter's words, and no call on the way to them."""
-    if report.status != "error" or not _SYNTAX_ERRORS.search(report.stderr):
+    if report.status != "error" or not _SYNTAX_ERRORS.search(_last_line(report.stderr)):
         return False
     return b"Traceback (most recent call last)" not in report.stderr
+
+
+def _last_line(text: bytes) -> bytes:
+    return text.rstrip().rpartition(b"\n")[2]
 
 
 def _bytes(content: str | bytes) -> bytes:

@@ -1,7 +1,7 @@
 """Writes more than ``scratch_mb``: in one file, in many, sparse and mapped, by allocation, in attributes.
 
 Four times of it must not be had.
-In a folder of the host somebody has to look, and many files are quick. Leaks: landlock-many
+In a folder of the host somebody has to look, and many files are quick. Leaks: landlock-many, landlock-allocated
 Limits: scratch_mb=4, memory_mb=64, cpu_s=1, wall_s=3
 Variants: one, many, mapped, allocated, attributes
 """
