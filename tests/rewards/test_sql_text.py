@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from guerdon.rewards._sql_text import ordering, ordering_columns, query_in, without_semicolon
@@ -111,3 +113,12 @@ def test_columns_that_a_result_is_ordered_by(
     terms: list[str], columns: list[str], places: list[int] | None
 ) -> None:
     assert ordering_columns(terms, columns) == places
+
+
+@pytest.mark.parametrize(
+    "response", ["WITH x (\n" * 20_000, " " * 40_000 + "x", "`" * 40_000, "<answer>" * 10_000, "'" * 40_000]
+)
+def test_a_long_response_takes_no_long_time(response: str) -> None:
+    started = time.process_time()
+    query_in(response)
+    assert time.process_time() - started < 2

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 MAX_SOURCE = 400_000
 """Characters of a program; what is longer is refused before it is parsed."""
+_MAX_COMPILED = 100_000
+"""Characters of a program that is compiled here; names times functions is what that may cost."""
 _FILE = "<program of a completion>"
 _QUIET = r"<program of a completion>\Z"
 """Which modules' warnings are not for anybody: sources that bear the name above."""
@@ -34,6 +36,9 @@ class Broken:
 def parsed(source: str) -> ast.Module | Broken:
     """The syntax tree of a program that compiles, or why it does not.
 
+    A program that could make the compiler write far more code than there is source is only parsed: what else is
+    wrong with it, the sandbox finds.
+
     >>> str(parsed("return 1"))
     "'return' outside function (line 1)"
     """
@@ -42,13 +47,23 @@ def parsed(source: str) -> ast.Module | Broken:
     _be_quiet()
     try:
         tree = ast.parse(source, _FILE)
-        compile(tree, _FILE, "exec", dont_inherit=True)
+        if len(source) <= _MAX_COMPILED and not any(map(_multiplies, ast.walk(tree))):
+            compile(tree, _FILE, "exec", dont_inherit=True)
     except SyntaxError as error:
         return Broken(error.msg, error.lineno)
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         # Zero bytes, lone surrogates, numbers of too many digits, brackets nested too deep.
         return Broken(str(error) or type(error).__name__)
     return tree
+
+
+def _multiplies(node: ast.AST) -> bool:
+    """Whether the compiler may write the code of it many times: what is in ``finally`` it writes twice for each
+    level, and for each of a pattern's names it moves all of them. 30 lines can take all memory so."""
+    match node:
+        case ast.Try(finalbody=[_, *_]) | ast.TryStar(finalbody=[_, *_]) | ast.Match():
+            return True
+    return False
 
 
 def _be_quiet() -> None:

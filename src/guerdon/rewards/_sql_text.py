@@ -10,7 +10,7 @@ _ANSWER = re.compile(r"<answer>(.*?)(?:</answer>|\Z)", re.DOTALL | re.IGNORECASE
 _LANGUAGES = frozenset({"sql", "sqlite", "sqlite3", "duckdb", "mysql", "postgresql", "postgres", "tsql"})
 _BARE = re.compile(
     r"^[ \t>*]*(?:\w[\w ]{0,30}:[ \t]*)?`?(?P<query>(?:SELECT\b|VALUES\s*\(|WITH\s+(?:RECURSIVE\s+)?[\w\"`\[\]]+\s*"
-    r"(?:\([^)]*\)\s*)?AS\b))",
+    r"(?:\([^)]{0,2000}\)\s*)?AS\b))",
     re.MULTILINE | re.IGNORECASE,
 )
 _TOKEN = re.compile(

@@ -17,6 +17,8 @@ from guerdon.sandbox.verdicts import SYNTAX_ERRORS, Program, exception_words, fa
 _Said = Mapping[int, list[Any]]
 """What the program said to the calls of one test, by their number: a word and what belongs to it."""
 _SHARED_LIMITS = frozenset({"output_limit", "memory_limit"})
+_MORE_LINES = 100
+"""Lines that are read beyond one for each call."""
 _MANY_ANSWERS = 8 << 20
 """Bytes; a report holds 16 MiB of answers at most, and the last may be cut off."""
 
@@ -164,7 +166,9 @@ class _Answers:
 def _answers(text: bytes, calls: Sequence[int]) -> _Answers:
     """What a program's process wrote, whatever that is. Of two answers to one call the first counts."""
     found = _Answers([{} for _ in calls])
-    for line in text.split(b"\n"):
+    # Who writes more lines than were asked for only wants them read.
+    lines = sum(calls) + _MORE_LINES
+    for line in text.split(b"\n", lines)[:lines]:
         try:
             answer = values.loads(line)
         except values.DecodingError:

@@ -22,7 +22,7 @@ from guerdon.sandbox.verdicts import Program, failed, result
 
 _BATCH = 200
 """Tests that share a process at most."""
-_SYNTAX_ERRORS = re.compile(rb"(SyntaxError|IndentationError|TabError): [^\n]*\s*\Z")
+_SYNTAX_ERRORS = re.compile(rb"(SyntaxError|IndentationError|TabError): ")
 _LINE = re.compile(rb'File "[^"\n]*", line (\d{1,7})')
 
 
@@ -163,6 +163,8 @@ def _printed(setting: Program, test: StdinTest) -> tuple[TestResult, TestResult 
         found = failed(report, _ended(report), revealing)
         return found, found if _no_python(report) else None
     judged = setting.compare.judge(setting.executor, test.stdin, test.expected, report.stdout, setting.limits)
+    if isinstance(judged, Report) and judged.status not in NO_VERDICT:
+        judged = _without_verdict(setting, test, judged)
     if isinstance(judged, Report):
         status = judged.status if judged.status in NO_VERDICT else "unavailable"
         why = f"the checker gave no verdict: {_ended(judged)}"
@@ -170,6 +172,19 @@ def _printed(setting: Program, test: StdinTest) -> tuple[TestResult, TestResult 
     if not judged:
         return result(report, False, "wrong output", revealing), None
     return result(report, True), None
+
+
+def _without_verdict(setting: Program, test: StdinTest, judged: Report) -> bool | Report:
+    """What it means that a checker gave no verdict on a program's output.
+
+    A program may print what a checker stumbles over, such as a count of 10**12: if that were no verdict, it
+    would be the way out of a bad one. So the output is wrong where the checker can tell that the jury's is right.
+    """
+    answer = test.expected.encode("utf-8", "surrogatepass")
+    on_answer = setting.compare.judge(setting.executor, test.stdin, test.expected, answer, setting.limits)
+    if on_answer is True:
+        return False
+    return on_answer if isinstance(on_answer, Report) and on_answer.status in NO_VERDICT else judged
 
 
 def _told(test: StdinTest, report: Report) -> str:
@@ -183,7 +198,7 @@ def _told(test: StdinTest, report: Report) -> str:
 def _ended(report: Report) -> str:
     """How a program ended, without a word of its own."""
     if _no_python(report):
-        name = _SYNTAX_ERRORS.search(report.stderr)
+        name = _SYNTAX_ERRORS.search(_last_line(report.stderr))
         lines = _LINE.findall(report.stderr)
         where = f" in line {int(lines[-1])}" if lines else ""
         return f"{name[1].decode() if name else 'SyntaxError'}{where}"
@@ -196,9 +211,13 @@ def _ended(report: Report) -> str:
 
 def _no_python(report: Report) -> bool:
     """Whether the program did not compile: the interpreter's words, and no call on the way to them."""
-    if report.status != "error" or not _SYNTAX_ERRORS.search(report.stderr):
+    if report.status != "error" or not _SYNTAX_ERRORS.search(_last_line(report.stderr)):
         return False
     return b"Traceback (most recent call last)" not in report.stderr
+
+
+def _last_line(text: bytes) -> bytes:
+    return text.rstrip().rpartition(b"\n")[2]
 
 
 def _bytes(content: str | bytes) -> bytes:

@@ -11,7 +11,7 @@ from guerdon.sandbox.asserts import Reading
 from guerdon.sandbox.cases import TestResult
 from guerdon.sandbox.execution import NO_VERDICT, Job, Report
 from guerdon.sandbox.inside import values
-from guerdon.sandbox.verdicts import Program, exception_words, failed, result
+from guerdon.sandbox.verdicts import MOST_LINES, Program, as_text, exception_words, failed, result
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,7 @@ def _live(setting: Program, reading: Reading) -> TestResult:
     nonce = secrets.token_hex(16)
     options = {"prelude": setting.prelude, "plan": {}, "live": reading.plan, "nonce": nonce}
     report = setting.executor.execute(_job(setting, "calls", options, steps=2))
-    lines = [line for line in report.answers.split(b"\n") if line]
-    outcome = _outcome(lines[-1] if lines else b"", 4)
+    outcome = _outcome(report.answers.rstrip().rpartition(b"\n")[2], 4)
     if outcome and outcome[0] == "failed" and isinstance(outcome[1], list):
         words, revealing = exception_words(outcome[1:])
         detail = f"the program raised {words}"
@@ -75,11 +74,13 @@ def _verdict(report: Report, reading: Reading, outcome: list[Any]) -> TestResult
             "the test did not get to its end" if report.status == "ok" else report.status
         )
         return failed(report, detail, tamper_resistant=guarded)
-    word, line, message, last = outcome
-    where = f"line {line} of the test" if type(line) is int and line else "the test"
+    word, line, told, last = outcome
+    known = type(line) is int and 0 < line < MOST_LINES
+    where = f"line {line} of the test" if known else "the test"
     source = reading.plan["code"].split("\n")
-    text = source[line - 1].strip() if type(line) is int and 0 < line <= len(source) else ""
-    revealing = "; ".join(part for part in (f"{where}: {text}", str(message), str(last)) if part)
+    text = source[line - 1].strip() if known and line <= len(source) else ""
+    message = as_text(told)
+    revealing = "; ".join(part for part in (f"{where}: {text}", message, as_text(last)) if part)
     if word == "passed":
         return result(report, True, tamper_resistant=guarded)
     if word == "failed":
@@ -89,5 +90,5 @@ def _verdict(report: Report, reading: Reading, outcome: list[Any]) -> TestResult
     if word == "unable":
         detail = f"{where} cannot run here: {message}"
         return result(report, False, detail, revealing, status="unavailable", tamper_resistant=guarded)
-    detail = str(message) if word == "broken" else f"{where}: {str(message).partition(':')[0]}"
+    detail = message if word == "broken" else f"{where}: {message.partition(':')[0]}"
     return result(report, False, detail, revealing, status="error", tamper_resistant=guarded)

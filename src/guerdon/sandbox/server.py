@@ -225,6 +225,7 @@ class ForkServer:
             memory=(limits.memory_mb << 20) * (2 if job.kind == "pair" else 1),
             cpu_s=limits.cpu_s * job.steps,
             processes=limits.processes,
+            mappings=job.kind == "command",
         )
         while not self._poller.poll(LOOK_S * 1000):
             reason = watch.look() or ("timeout" if time.monotonic() > ends else "")

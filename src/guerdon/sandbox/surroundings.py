@@ -136,9 +136,6 @@ def configuration(spec: Spec, box: str) -> dict[str, Any]:
         "sys_path": [*_standard(), *map(os.path.realpath, folders)],
         "environment": ENVIRONMENT | home,
         "commands": spec.commands,
-        # Linkers make their output executable. Where nothing but this keeps the host's files out of reach,
-        # they are told that it worked; what they make is made executable when it is brought back.
-        "chmod": "refused" if not spec.commands else "pretended" if spec.tier == "landlock" else "allowed",
         "scratch_mb": spec.scratch_mb,
     }
 

@@ -14,6 +14,7 @@ from guerdon.sandbox.limits import Limits
 
 SYNTAX_ERRORS = ("SyntaxError", "IndentationError", "TabError")
 
+MOST_LINES = 10_000_000
 REVEALED = 4000
 """Characters of what is told to the owner of the tests."""
 
@@ -74,9 +75,17 @@ def exception_words(account: Any) -> tuple[str, str]:
         return "an exception", "an exception"
     names, message, line = account
     known = next((name for name in names if isinstance(name, str) and _is_exception(name)), "an exception")
-    where = f" in line {line}" if type(line) is int and 0 < line < 10_000_000 else ""
+    where = f" in line {line}" if type(line) is int and 0 < line < MOST_LINES else ""
     own = names[0] if names and isinstance(names[0], str) else known
-    return f"{known}{where}", f"{own}: {message}"[:400] + where
+    return f"{known}{where}", f"{own[:400]}: {as_text(message)}"[:400] + where
+
+
+def as_text(value: Any) -> str:
+    """What a program told, for people, whatever it is: at most ``REVEALED`` characters."""
+    try:
+        return str(value)[:REVEALED]
+    except (ValueError, RecursionError, MemoryError):  # an integer of too many digits, a list too deep
+        return "…"
 
 
 def _is_exception(name: str) -> bool:

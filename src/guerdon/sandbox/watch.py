@@ -7,6 +7,7 @@ own, could use more than the run may; so somebody has to add up.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 
 LOOK_S = 0.025
@@ -14,7 +15,7 @@ LOOK_S = 0.025
 THREADS = 64
 """Threads beside the processes that a run may have."""
 _TICK = os.sysconf("SC_CLK_TCK")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_NO_FILE = b"/dev/zero (deleted)\n"
 _TOLD = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 """Whether this kernel tells the children of a process."""
 
@@ -22,32 +23,40 @@ _TOLD = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 class Watch:
     """Adds up what all descendants of the process ``root`` use, but not that process itself.
 
-    ``memory`` is in bytes, ``cpu_s`` in seconds.
+    ``memory`` is in bytes, ``cpu_s`` in seconds. With ``mappings`` shared mappings without a file count as a
+    whole: what was once written to one stays in memory, whether or not a process has it in its own. Whose
+    address space is limited needs none of that.
     """
 
-    def __init__(self, root: int, *, memory: int, cpu_s: float, processes: int) -> None:
+    def __init__(
+        self, root: int, *, memory: int, cpu_s: float, processes: int, mappings: bool = False
+    ) -> None:
         self.root = root
         self.memory = memory
         self.cpu_s = cpu_s
         self.tasks = processes + THREADS
+        self.mappings = mappings
 
     def look(self) -> str:
         """Why the run is to be ended: ``memory_limit``, ``timeout`` or ``process_limit``; nothing to say if not."""
         pids = descendants(self.root)
-        seconds, tasks, resident = 0.0, 0, 0
+        seconds, tasks, resident, tables = 0.0, 0, 0, 0
         for pid in pids:
             # One that has ended in the meantime uses nothing any more; its processor time is its parent's.
             with suppress(OSError, ValueError):
                 used, threads = _seconds_and_threads(pid)
                 seconds += used
                 tasks += threads
-                resident += _resident(pid)
+                used_here, for_tables = _memory(pid)
+                resident += used_here
+                tables += for_tables
         if tasks > self.tasks:
             return "process_limit"
         if seconds > self.cpu_s:
             return "timeout"
         # Pages that several share are in the resident set of each. Who owns what takes longer to find out.
-        if resident > self.memory and sum(map(_proportional, pids)) > self.memory:
+        hidden = tables + (_shared(pids) if self.mappings else 0)
+        if resident + hidden > self.memory and sum(map(_proportional, pids)) + hidden > self.memory:
             return "memory_limit"
         return ""
 
@@ -96,9 +105,38 @@ def _seconds_and_threads(pid: int) -> tuple[float, int]:
     return sum(map(int, fields[11:15])) / _TICK, int(fields[17])
 
 
-def _resident(pid: int) -> int:
-    with open(f"/proc/{pid}/statm", "rb") as file:
-        return int(file.read().split()[1]) * _PAGE
+def _memory(pid: int) -> tuple[int, int]:
+    """Bytes in memory, and bytes of page tables, which can be many for pages that take no memory themselves."""
+    resident, tables = 0, 0
+    with open(f"/proc/{pid}/status", "rb") as file:
+        for line in file:
+            if line.startswith(b"VmRSS:"):
+                resident = int(line.split()[1]) * 1024
+            elif line.startswith(b"VmPTE:"):
+                tables = int(line.split()[1]) * 1024
+    return resident, tables
+
+
+def _shared(pids: Sequence[int]) -> int:
+    """Bytes of the shared mappings without a file that these processes have."""
+    largest: dict[bytes, int] = {}
+    for pid in pids:
+        with suppress(OSError):
+            for number, size in _mapped(pid).items():
+                largest[number] = max(size, largest.get(number, 0))
+    return sum(largest.values())
+
+
+def _mapped(pid: int) -> dict[bytes, int]:
+    """Bytes of each shared mapping without a file, by its number."""
+    found: dict[bytes, int] = {}
+    with open(f"/proc/{pid}/maps", "rb") as file:
+        for line in file:
+            if line.endswith(_NO_FILE):
+                addresses, _, _, _, number, *_ = line.split()
+                first, _, last = addresses.partition(b"-")
+                found[number] = found.get(number, 0) + int(last, 16) - int(first, 16)
+    return found
 
 
 def _proportional(pid: int) -> int:
@@ -111,5 +149,5 @@ def _proportional(pid: int) -> int:
     except OSError:  # gone, or it made itself undumpable
         pass
     with suppress(OSError):
-        return _resident(pid)
+        return _memory(pid)[0]
     return 0

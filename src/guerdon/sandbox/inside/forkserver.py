@@ -251,7 +251,8 @@ class Group(Run):
 
 
 class _Clocks:
-    """What is left to a run; each answer that it gives winds the clocks up again."""
+    """What is left to a run; each answer that it gives winds the clocks up again, though never beyond what all
+    its steps may take together: a program may write what is no answer."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -268,4 +269,6 @@ class _Clocks:
                 cpu += kernel.processor_seconds(pid)
         if self._answers is not None and (size := os.fstat(self._answers).st_size) > self._size:
             self._wall, self._cpu, self._size = now, cpu, size
-        return min(request.wall_s - (now - self._wall), request.cpu_s - (cpu - self._cpu))
+        all_wall = request.wall_s * request.steps - (now - self._run.started)
+        all_cpu = request.cpu_s * request.steps - cpu
+        return min(request.wall_s - (now - self._wall), request.cpu_s - (cpu - self._cpu), all_wall, all_cpu)

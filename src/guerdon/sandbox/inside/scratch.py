@@ -5,14 +5,18 @@ What lies in it was made by hostile programs: links are never followed, and dept
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import json
 import os
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 
 MAX_ENTRIES = 4096
-MAX_LEVELS = 64
+MAX_COLLECTED = 256 << 20
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""What is said of a folder that was removed or replaced in the meantime."""
 
 
 def within(box: str, size: int) -> bool:
@@ -27,7 +31,10 @@ def within(box: str, size: int) -> bool:
                         open_folders.append(entry.path)
                     else:
                         used += entry.stat(follow_symlinks=False).st_blocks * 512
-        except OSError:  # it went away in the meantime, or is too deep to be named: that counts as one
+        except OSError as error:
+            if error.errno not in _GONE:
+                # Nobody can look into it: it cannot be opened, or lies too deep to be named.
+                return False
             entries += 1
         if entries > MAX_ENTRIES or used > size:
             return False
@@ -37,46 +44,41 @@ def within(box: str, size: int) -> bool:
 def empty(box: str) -> bool:
     """Removes all that lies in the folder; whether that worked."""
     try:
-        left = os.listdir(box)
-        while left:
+        # A number that is never given twice: what is moved up must not meet what a program named so.
+        moved = 0
+        while left := os.listdir(box):
             for name in left:
-                _remove(box, os.path.join(box, name))
-            left = os.listdir(box)
+                moved = _remove(box, os.path.join(box, name), moved)
     except OSError:
         return False
     return True
 
 
-def _remove(box: str, path: str) -> None:
+def _remove(box: str, path: str, moved: int) -> int:
     """Removes a file or an empty folder. What a folder holds comes to the top first, where it is removed in
-    turn, so that no path grows long."""
+    turn, so that no path grows long. Returns the number of the next that is moved up."""
     if not stat.S_ISDIR(os.lstat(path).st_mode):
         os.unlink(path)
-        return
-    while True:
-        try:
-            names = os.listdir(path)
-        except PermissionError:
-            # A folder that its owner may not read; made so by a program, since nothing else is here.
-            os.chmod(path, 0o700)
-            names = os.listdir(path)
-        if not names:
-            os.rmdir(path)
-            return
-        for number, name in enumerate(names):
-            _move_up(os.path.join(path, name), box, number)
+        return moved
+    _open_up(path)
+    for name in os.listdir(path):
+        below = os.path.join(path, name)
+        if not stat.S_ISDIR(os.lstat(below).st_mode):
+            os.unlink(below)
+            continue
+        # Moving a folder writes to it.
+        _open_up(below)
+        while os.path.lexists(above := os.path.join(box, f".up-{moved}")):
+            moved += 1
+        os.rename(below, above)
+    os.rmdir(path)
+    return moved
 
 
-def _move_up(path: str, box: str, number: int) -> None:
-    if not stat.S_ISDIR(os.lstat(path).st_mode):
-        os.unlink(path)
-        return
-    try:
-        os.rename(path, os.path.join(box, f".up-{number}-{os.lstat(path).st_ino}"))
-    except PermissionError:
-        # Renaming a folder writes to it.
-        os.chmod(path, 0o700)
-        os.rename(path, os.path.join(box, f".up-{number}-{os.lstat(path).st_ino}"))
+def _open_up(folder: str) -> None:
+    """Makes a folder its owner's own, whatever rights the program that made it left out."""
+    if os.stat(folder).st_mode & 0o700 != 0o700:
+        os.chmod(folder, 0o700)
 
 
 def _named(box: str, names: Sequence[str]) -> list[str]:
@@ -88,18 +90,28 @@ def _named(box: str, names: Sequence[str]) -> list[str]:
 
 def collect(box: str, names: Sequence[str], into: int) -> None:
     """Writes the regular files of those names to a descriptor: a line of JSON with names and sizes, then
-    their contents. What is missing or is no regular file is left out. A name with ``*`` is a pattern for what
-    lies at the top."""
-    found: list[tuple[str, bytes]] = []
+    their contents. What is missing or is no regular file is left out, and what is more than ``MAX_COLLECTED``
+    bytes together. A name with ``*`` is a pattern for what lies at the top."""
+    found: list[tuple[str, int]] = []
+    left = MAX_COLLECTED
     for name in _named(box, names):
-        try:
-            descriptor = os.open(os.path.join(box, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except OSError:
-            continue
-        with open(descriptor, "rb") as file:
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                found.append((name, file.read()))
-    with open(into, "wb", closefd=False) as out:
-        out.write(json.dumps([(name, len(content)) for name, content in found]).encode() + b"\n")
-        for _, content in found:
-            out.write(content)
+        size = -1
+        with suppress(OSError):
+            descriptor = _opened(box, name)
+            about = os.fstat(descriptor)
+            os.close(descriptor)
+            size = about.st_size if stat.S_ISREG(about.st_mode) else -1
+        if 0 <= size <= left:
+            left -= size
+            found.append((name, size))
+    os.write(into, json.dumps(found).encode() + b"\n")
+    for name, size in found:
+        descriptor = _opened(box, name)
+        # Never through the memory of this process, of which all later forks have a copy.
+        while size and (sent := os.sendfile(into, descriptor, None, size)):
+            size -= sent
+        os.close(descriptor)
+
+
+def _opened(box: str, name: str) -> int:
+    return os.open(os.path.join(box, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

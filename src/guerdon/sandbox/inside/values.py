@@ -11,6 +11,7 @@ import datetime
 import json
 import re
 import sys
+import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from decimal import Decimal, InvalidOperation
@@ -30,8 +31,9 @@ _DIGITS = 4000
 """Decimal digits of an integer that goes as JSON; a longer one is tagged, for JSON reads at most 4,300."""
 _LARGE = 10**_DIGITS
 _HEX_DIGITS = 1_000_000
-_COLLISIONS = 20_000_000
-"""Comparisons that keys with equal hashes may cost: a hostile set of such keys takes quadratic time."""
+_COLLISIONS = 1_000_000
+"""Comparisons that keys with equal hashes may cost, in one value: a hostile set of such keys takes quadratic time.
+"""
 
 _ATOMS = frozenset({type(None), bool, int, float, str})
 _ITERATORS: tuple[type, ...] = (map, zip, filter, enumerate, reversed)
@@ -74,6 +76,7 @@ def loads(text: bytes, *, arrays: bool = False) -> Any:
     """
     if len(text) > TEXT or text.count(b"[") + text.count(b"{") > 2 * ITEMS:
         raise DecodingError("the value is too large")
+    _patience.left = _COLLISIONS
     try:
         return (_read_with_arrays if arrays else _read)(text.decode("ascii"))
     except DecodingError:
@@ -263,14 +266,35 @@ def _listed(content: Any) -> list[Any]:
     return content
 
 
+class _Patience(threading.local):
+    """What is left of ``_COLLISIONS`` for the value that this thread reads."""
+
+    left = _COLLISIONS
+
+
+_patience = _Patience()
+
+
 def distinct(content: Any) -> list[Any]:
     """A list that may be made a set: not too many of its items have one hash. Raises DecodingError."""
     items = _listed(content)
-    if len(items) > 2000:
-        counts = Counter(map(hash, items)).values()
-        if sum(count * count for count in counts if count > 1) > _COLLISIONS:
-            raise DecodingError("too many keys with one hash")
+    if len(items) > 50:
+        hashes = [hash(item) for item in items]
+        if len(set(hashes)) < len(items) - 25:
+            counts = Counter(hashes)
+            _patience.left -= sum(
+                counts[known] * _size(item)
+                for known, item in zip(hashes, items, strict=True)
+                if counts[known] > 1
+            )
+            if _patience.left < 0:
+                raise DecodingError("too many keys with one hash")
     return items
+
+
+def _size(item: Any) -> int:
+    """How long it may take to find that two of its kind are equal."""
+    return 1 + sum(map(_size, item)) if isinstance(item, tuple | frozenset) else 1
 
 
 def _set(content: Any) -> set[Any]:
