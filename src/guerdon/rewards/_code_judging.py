@@ -44,9 +44,9 @@ class Judge:
     comparison: Comparison
     limits: Limits
     stop_on_failure: bool
-    tuples_as_lists: bool = False
     patience_s: float | None = None
     """Seconds by the clock that all runs of the program may take."""
+    tuples_as_lists: bool = False
 
     def results(self, program: str, suite: Suite) -> list[TestResult]:
         """What came of each test, up to the first failure where the judge stops there.
@@ -72,8 +72,8 @@ class Judge:
             compare=self.comparison,
             stop_on_failure=self.stop_on_failure,
             limits=self.limits,
-            tuples_as_lists=self.tuples_as_lists,
             patience_s=self.patience_s,
+            tuples_as_lists=self.tuples_as_lists,
         )
         for number, result in enumerate(found, 1):
             if result.status in NO_VERDICT:

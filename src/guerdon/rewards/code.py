@@ -98,8 +98,8 @@ def code(
         comparison=comparison_of(compare, tolerance, checker, suite),
         limits=limits_for(suite, spoken, limits, non_negative(time_factor, "time_factor")),
         stop_on_failure=stop,
-        tuples_as_lists=suite.tuples_as_lists,
         patience_s=_patience(patience_s),
+        tuples_as_lists=suite.tuples_as_lists,
     )
     lends = suite.lends_imports if imports is None else yes_or_no(imports, "imports")
     program = _complete(extraction.program, spoken, stub, suite, lends)
