@@ -41,6 +41,13 @@ def test_help(guerdon: Run, args: tuple[str, ...]) -> None:
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("group", ["journal", "sandbox"])
+def test_a_group_alone_shows_its_help(guerdon: Run, group: str) -> None:
+    result = guerdon(group)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == guerdon(group, "--help").stdout
+
+
 def test_version(guerdon: Run) -> None:
     assert guerdon("--version").stdout == f"guerdon {package.__version__}\n"
 

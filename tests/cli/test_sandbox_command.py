@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,27 @@ def test_a_program_is_run(
     assert done.exit_code == status, done.stderr
     assert stdout is None or done.stdout == stdout
     assert says in done.stderr
+
+
+def test_a_program_from_standard_input() -> None:
+    line = [sys.executable, "-m", "guerdon", "sandbox", "run", "-"]
+    done = subprocess.run(line, capture_output=True, text=True, input="print(6 * 7)")
+    assert (done.returncode, done.stdout) == (0, "42\n")
+    both = subprocess.run([*line, "--stdin", "-"], capture_output=True, text=True, input="print(6 * 7)")
+    assert (both.returncode, both.stdout) == (2, "")
+    assert "cannot both be standard input" in both.stderr
+
+
+def test_what_cannot_be_run_is_told_without_measurements() -> None:
+    # The kernel is asked to say that the processor is another one, on which nothing is known of its calls.
+    code = (
+        "import ctypes, runpy, sys; ctypes.CDLL(None).personality(8); "
+        "sys.argv = ['guerdon', 'sandbox', 'run', '-', '--isolation', 'native']; "
+        "runpy.run_module('guerdon', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, input="print(1)")
+    assert (done.returncode, done.stdout) == (125, "")
+    assert re.fullmatch(r"\[unavailable: native: .*`guerdon sandbox doctor`[^;]*\]\n", done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import os
 import time
 from typing import Any
 
@@ -270,6 +271,24 @@ def test_a_direct_call_with_a_deadline_gets_its_arguments() -> None:
     messages = [m.to_dict() for m in SAMPLE.messages]
     assert given(messages, "g", level=3, step=7).unwrap() == 1.0
     assert RewardFunction(given, level=5)(messages, ground_truth="g", level=3, step=7).unwrap() == 1.0
+
+
+def test_a_direct_call_of_what_ends_itself_is_made_here() -> None:
+    @reward_function(timeout=5)
+    def elsewhere(response: str) -> float:
+        return os.getpid()
+
+    @reward_function(timeout=5, ends_itself=True)
+    def here(response: str) -> float:
+        return os.getpid()
+
+    @reward_function(timeout=5, ends_itself=True)
+    async def async_here(response: str) -> float:
+        return os.getpid()
+
+    assert elsewhere("a").score != os.getpid()
+    assert here("a").score == os.getpid()
+    assert asyncio.run(_awaited(async_here(response="a"))).score == os.getpid()
 
 
 # Calls with and without an event loop

@@ -17,9 +17,10 @@ import pytest
 import guerdon
 from guerdon.errors import InputError, SandboxError
 from guerdon.rewards._code_forms import suite_of
-from guerdon.rewards._code_judging import Judge, limits_for
+from guerdon.rewards._code_judging import _CHECKER_LIMITS, Judge, limits_for
 from guerdon.rewards._code_suite import Suite
 from guerdon.rewards.code import code
+from guerdon.sandbox.cases import CallTest
 from guerdon.sandbox.comparison import Comparison
 from guerdon.sandbox.execution import Job, Report
 from guerdon.sandbox.limits import Limits
@@ -252,6 +253,68 @@ def test_findings_are_metrics_and_change_no_score() -> None:
     assert metric(hacking, "found_exits") == (1, "_exit (line 3)")
 
 
+# Counts as many steps as the output says, holds as many numbers, or says what was printed.
+COUNTING = """
+import sys
+wanted, said = int(open(sys.argv[1]).read()), open(sys.argv[3]).read().split()
+if said[0] == "-1":
+    print("not", said[0])
+elif said[0] == "-2":
+    sys.exit(7)
+else:
+    print(int(len([0] * int(said[0])) == wanted))
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "score"), [("5", 1), ("4", 0), ("10**12", 0), ("-1", 0), ("-2", 0), ("'x'", 0), ("''", 0)]
+)
+def test_output_that_a_checker_stumbles_over_is_wrong(output: str, score: float) -> None:
+    result = code(fenced(f"print({output})"), [{"input": "5", "output": "5"}], checker=COUNTING)
+    assert (result.score, result.error) == (score, None)
+
+
+def test_a_checker_has_room_for_large_tests() -> None:
+    same = "import sys; print(int(open(sys.argv[3]).read().strip() == open(sys.argv[2]).read()))"
+    large = [{"input": "1" * (17 << 20), "output": "3"}]
+    assert code(fenced("print(3)"), large, checker=same).score == 1
+
+
+LIVE = '[{"input": "2", "output": "[[2, 2]]", "testtype": "functional"}]'
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"tests": [{"function": "pairs", "args": [2], "expected": [[2, 2]]}]},
+        {"input_output": json.dumps({"fn_name": "pairs", "inputs": [[2]], "outputs": [[[2, 2]]]})},
+        {"inputs": [[2]], "outputs": [[[2, 2]]], "fn_name": "pairs"},
+        {"public_test_cases": LIVE, "func_name": "pairs"},
+    ],
+)
+@pytest.mark.parametrize(
+    ("returned", "score"),
+    [("[(n, n)]", 1), ("([n, n],)", 1), ("[[n, n]]", 1), ("[{n, n}]", 0), ("(n,)", 0)],
+)
+def test_a_tuple_is_a_list_where_json_says_what_is_expected(
+    row: dict[str, Any], returned: str, score: float
+) -> None:
+    assert code(fenced(f"def pairs(n): return {returned}"), metadata=row).score == score
+
+
+def test_a_tuple_is_no_list_where_the_test_can_tell_them_apart() -> None:
+    program = fenced("def pair(n): return (n, n)")
+    assert code(program, [CallTest("pair", [2], {}, [2, 2])]).score == 0
+    assert code(program, [CallTest("pair", [2], {}, (2, 2))]).score == 1
+    assert code(program, ["assert pair(2) == [2, 2]"]).score == 0
+
+
+def test_with_a_checker_nothing_need_be_expected() -> None:
+    even = "import sys; print(int(int(open(sys.argv[3]).read() or 2) % 2 == 0))"
+    tests = [{"input": "5", "output": ""}]
+    assert [code(fenced(f"print({n})"), tests, checker=even).score for n in (4, 5)] == [1, 0]
+
+
 ERRORS: list[tuple[dict[str, Any], str]] = [
     ({}, "there are no tests"),
     ({"tests": []}, "there are no tests"),
@@ -264,12 +327,15 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"tests": TESTS, "checker": "print("}, "the checker is no Python"),
     ({"tests": TESTS, "checker": True}, "no generated_checker"),
     ({"tests": TESTS, "checker": "print(0)"}, "the checker refuses the data's own output"),
+    ({"tests": [{"input": "1", "output": ""}, {"input": "2", "output": "\n"}]}, "no test expects any output"),
+    ({"tests": TESTS, "checker": "print('yes')"}, "the checker fails on the data's own output"),
     ({"tests": ["assert f(1)"], "checker": "print(1)"}, "a checker decides about printed output"),
     ({"tests": TESTS, "language": "cobol"}, "language must be one that the sandbox runs"),
     ({"tests": TESTS, "block": "middle"}, "block must be one of last, first, longest, all"),
     ({"tests": TESTS, "limits": {"cpu": 1}}, 'limits has no "cpu"; it has cpu_s'),
     ({"tests": TESTS, "limits": {"cpu_s": 0}}, "cpu_s must be a number above 0"),
     ({"tests": TESTS, "limits": 5}, "limits must be an object"),
+    ({"tests": TESTS, "patience_s": 0}, "patience_s must be a number above 0, not 0"),
     ({"tests": TESTS, "reveal": "perhaps"}, "reveal must be true or false"),
 ]
 
@@ -285,6 +351,7 @@ def test_whoever_runs_the_reward_says_how_it_is_isolated_and_no_row_does() -> No
     unconfined = guerdon.get_reward_function("code", isolation="none")
     result = unconfined(fenced(SUM), TESTS)
     assert (result.score, metric(result, "isolated")) == (1, (0, "none"))
+    assert result.metrics["tamper_resistant"].score == 0
     wrong = guerdon.get_reward_function("code", isolation="docker")(fenced(SUM), TESTS)
     assert wrong.error_kind == "input"
     row = rows()[0] | {"isolation": "none", "preload": "no_such_module", "reveal": "perhaps"}
@@ -350,6 +417,20 @@ def test_a_problem_s_own_limits_hold() -> None:
     assert result.metrics["first_failure"].reason is not None
     assert "timeout" in result.metrics["first_failure"].reason
     assert 0.2 < result.metrics["cpu_s"].score < 1
+
+
+def test_time_runs_out_for_the_program_and_not_for_the_reward() -> None:
+    waits = fenced("import time\ntime.sleep(0.4)\nprint(input())")
+    tests = [{"input": "1", "output": "1"}] * 5
+    patient = guerdon.get_reward_function("code", scoring="fraction", patience_s=1)
+    result = patient(waits, tests)
+    assert (result.score, result.metrics["first_failure"].reason) == (
+        0.4,
+        "timeout: it overran its time limit",
+    )
+    # A program that takes all the time that it has is judged before the engine gives the sample up.
+    assert code.timeout is not None
+    assert code.timeout > 120 + _CHECKER_LIMITS.wall_s
 
 
 def rows() -> list[dict[str, Any]]:

@@ -275,6 +275,25 @@ def test_hostile_source_is_no_program_and_no_exception(source: str) -> None:
     assert extract(f"```python\n{source}\n```").program is not None
 
 
+@pytest.mark.parametrize(
+    ("completion", "language"),
+    [
+        (" " * 30_000 + "x", "python"),
+        ("> " * 30_000 + "x", "python"),
+        ("- " * 30_000 + "x", "python"),
+        ("9" * 60_000 + "x", "python"),
+        ("\n" * 60_000 + "x", "javascript"),
+        ("\n" * 60_000 + "x", "java"),
+        ("```\n" * 8_000, "python"),
+        ("<think>" * 8_000, "python"),
+    ],
+)
+def test_a_long_completion_takes_no_long_time(completion: str, language: str) -> None:
+    started = time.process_time()
+    extract(completion, language, entry_point="f")
+    assert time.process_time() - started < 4
+
+
 def test_warnings_of_a_program_are_neither_printed_nor_raised(capfd: pytest.CaptureFixture[str]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

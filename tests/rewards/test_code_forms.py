@@ -104,6 +104,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"tests": [{"input": "1", "output": "2", "weight": 1}, {"input": "1", "output": "2"}]},
      "gives a weight to 1 of 2 tests"),
     ({"test": "x = 1", "entry_point": "f"}, "test holds no assertion"),
+    ({"test": "def check(candidate):\n    candidate(1)\n", "entry_point": "f"}, "test holds no assertion"),
+    ({"test_list": ["assert f(1)", "assert (f(1) == 2, 'why')"]}, "assertion 2 asserts a tuple in line 1"),
+    ({"test": "def check(f):\n    assert (f(1) == 2, 'why')\n", "entry_point": "f"}, "a tuple in line 2"),
     ({"test": 5, "entry_point": "f"}, "test must be text, not 5"),
     ({"test": CHECK, "entry_point": 5}, "entry_point must be text, not 5"),
     ({"test_list": "assert f(1)"}, "test_list must be a list"),
@@ -138,6 +141,26 @@ def test_what_is_malformed_is_named(row: dict[str, Any], says: str) -> None:
         suite_of(row)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertEqual(f(1), 2)\n",
+        "import numpy as np\ndef check(candidate):\n    np.testing.assert_allclose(candidate(1), 2)\n",
+        "if f(1) != 2:\n    raise ValueError('wrong')\n",
+    ],
+)
+def test_there_are_other_assertions_than_assert(test: str) -> None:
+    suite = suite_of({"test": test, "entry_point": "f"})
+    assert suite is not None
+    assert suite.tests[0].code == test  # type: ignore[union-attr]
+
+
+def test_an_empty_entry_point_is_none() -> None:
+    suite = suite_of({"test_list": ["assert f(1) == 2"], "entry_point": ""})
+    assert suite is not None
+    assert suite.entry_point == "f"
 
 
 def test_a_row_without_tests_has_no_suite() -> None:

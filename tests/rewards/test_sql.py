@@ -317,6 +317,12 @@ def make_once(file: Path) -> None:
         make(file)
 
 
+def test_time_runs_out_for_the_query_and_not_for_the_reward() -> None:
+    # By the clock a query on the original and four variations has three times its processor time, and 20 s.
+    assert sql.timeout is not None
+    assert sql.timeout > 5 * 5.0 * 3 + 20
+
+
 def test_a_row_does_not_choose_the_folder_or_the_isolation(folder: Path, tmp_path: Path) -> None:
     make(tmp_path / "world.sqlite")
     said = [{"role": "user", "content": "?"}, {"role": "assistant", "content": IN_EVIA}]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from guerdon.rewards._sql_text import ordering, ordering_columns, query_in, without_semicolon
@@ -33,6 +35,8 @@ from guerdon.rewards._sql_text import ordering, ordering_columns, query_in, with
         # What was only thought of.
         ("<think>```sql\nSELECT 1\n```</think>SELECT 2", "SELECT 2"),
         ("<think>SELECT 1", None),
+        ("<thinking>```sql\nSELECT 1\n```</thinking>\nSELECT 2", "SELECT 2"),
+        ("<Think>SELECT 1</Think> <think>no</think>```SELECT 2```", "SELECT 2"),
         # In a sentence.
         ("The query is:\nSELECT a\nFROM t;\nIt gives all.", "SELECT a\nFROM t"),
         ("Query: SELECT a FROM t", "SELECT a FROM t"),
@@ -48,6 +52,12 @@ from guerdon.rewards._sql_text import ordering, ordering_columns, query_in, with
         ("With this you select all rows.", None),
         # Nothing is left out of a text that is only a query.
         ("SELECT 1; DROP TABLE a", "SELECT 1; DROP TABLE a"),
+        ("SELECT 1;\nDrop table a", "SELECT 1;\nDrop table a"),
+        ("SELECT a\n\nFROM t\n\nWhere b", "SELECT a\n\nFROM t\n\nWhere b"),
+        ("SELECT\n\n  Name as n, b FROM t", "SELECT\n\n  Name as n, b FROM t"),
+        # But a sentence behind it is no query.
+        ("SELECT a FROM t;\nThis gives all.", "SELECT a FROM t"),
+        ("SELECT a FROM t\n\nThe table has all.", "SELECT a FROM t"),
         ("I do not know.", None),
         ("", None),
         ("```sql\n```", None),
@@ -111,3 +121,21 @@ def test_columns_that_a_result_is_ordered_by(
     terms: list[str], columns: list[str], places: list[int] | None
 ) -> None:
     assert ordering_columns(terms, columns) == places
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "WITH x (\n" * 20_000,
+        " " * 40_000 + "x",
+        "`" * 40_000,
+        "<answer>" * 10_000,
+        "</think>" * 10_000,
+        "'" * 40_000,
+        "SELECT 1" + "\n" * 40_000 + "x",
+    ],
+)
+def test_a_long_response_takes_no_long_time(response: str) -> None:
+    started = time.process_time()
+    query_in(response)
+    assert time.process_time() - started < 2

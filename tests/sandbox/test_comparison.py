@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from plain_executor import PlainExecutor
 
 from guerdon.errors import InputError
 from guerdon.sandbox.cases import StdinTest
 from guerdon.sandbox.comparison import Comparison
 from guerdon.sandbox.judging import run_tests
+from sandbox.job_work import Recording
 
 WORDS = ("exact", "lines", "tokens", "floats")
 
@@ -88,7 +88,7 @@ given, output, answer = sys.argv[1:]
 parts = list(map(int, open(output).read().split()))
 if parts == [13]:
     sys.exit(7)
-sys.exit(0 if len(parts) == 2 and sum(parts) == int(open(given).read()) == int(open(answer).read()) else 1)
+sys.exit(0 if len(parts) == 2 and sum(parts) == int(open(given).read()) else 1)
 """
 
 
@@ -98,18 +98,27 @@ sys.exit(0 if len(parts) == 2 and sum(parts) == int(open(given).read()) == int(o
         ("n = int(input()); print(1, n - 1)", True, "ok"),
         ("n = int(input()); print(n)", False, "ok"),
         ("print('no number')", False, "ok"),
-        ("print(13)", False, "unavailable"),
+        ("print(13)", False, "ok"),  # the checker stumbles, but knows the jury's answer
         ("raise SystemExit(3)", False, "error"),
     ],
 )
 def test_a_data_sets_own_checker_decides(
-    executor: PlainExecutor, program: str, passed: bool, status: str
+    executor: Recording, program: str, passed: bool, status: str
 ) -> None:
-    (result,) = run_tests(executor, program, [StdinTest("5\n", "5\n")], compare=Comparison.by(CHECKER))
+    (result,) = run_tests(executor, program, [StdinTest("5\n", "2 3\n")], compare=Comparison.by(CHECKER))
     assert (result.passed, result.status) == (passed, status)
 
 
-def test_a_checker_may_print_its_verdict_and_get_files_in_another_order(executor: PlainExecutor) -> None:
+@pytest.mark.parametrize("answer", ["13", "4"])
+def test_a_checker_that_cannot_tell_the_jurys_answer_gives_no_verdict(
+    executor: Recording, answer: str
+) -> None:
+    compare = Comparison.by(CHECKER)
+    (result,) = run_tests(executor, "print(13)", [StdinTest("5\n", answer)], compare=compare)
+    assert (result.passed, result.status) == (False, "unavailable")
+
+
+def test_a_checker_may_print_its_verdict_and_get_files_in_another_order(executor: Recording) -> None:
     checker = "import sys; i, a, o = sys.argv[1:]; print(int(open(a).read() == open(o).read()))"
     compare = Comparison.by(checker, arguments=("input", "answer", "output"), verdict="stdout")
     tests = [StdinTest("5\n", "5\n"), StdinTest("5\n", "6\n")]

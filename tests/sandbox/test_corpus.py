@@ -24,6 +24,7 @@ import guerdon
 from guerdon.sandbox import tiers
 from guerdon.sandbox.execution import Tier
 from sandbox.attacks import Attack, attacks
+from sandbox.people import readable_python
 
 ORDINARY = 65534
 TIERS: tuple[Tier, ...] = ("native", "bubblewrap", "landlock")
@@ -64,19 +65,6 @@ class Person:
         assert done.returncode == 0, done.stderr[-3000:]
         rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
         return {row["id"]: row for row in rows}
-
-
-def readable_python() -> str | None:
-    """An interpreter that every user may run and read."""
-    for name in (os.path.realpath(sys.executable), "/usr/local/bin/python3", "/usr/bin/python3"):
-        code = "import sys; sys.exit(sys.version_info < (3, 11))"
-        try:
-            done = subprocess.run([name, "-c", code], user=ORDINARY, group=ORDINARY, extra_groups=[], cwd="/")
-        except OSError:
-            continue
-        if done.returncode == 0:
-            return name
-    return None
 
 
 @functools.cache

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plain_executor import PlainExecutor
 
 from guerdon.errors import InputError
 from guerdon.sandbox.asserts import reading
@@ -20,6 +19,7 @@ from guerdon.sandbox.comparison import Comparison
 from guerdon.sandbox.execution import Job, Report
 from guerdon.sandbox.judging import run_tests
 from guerdon.sandbox.limits import Limits
+from sandbox.job_work import PlainExecutor, Recording
 
 QUICK = Limits(cpu_s=1, wall_s=5)
 
@@ -88,11 +88,11 @@ limit = 3
         (CallTest("Solution.none", [], {}, 3), (False, "error", "the program does not define Solution.none")),
     ],
 )  # fmt: skip
-def test_a_call(executor: PlainExecutor, test: CallTest, outcome: tuple[bool, str, str]) -> None:
+def test_a_call(executor: Recording, test: CallTest, outcome: tuple[bool, str, str]) -> None:
     assert said(run_tests(executor, FUNCTIONS, [test])) == [outcome]
 
 
-def test_calls_share_a_process_and_get_arguments_of_their_own(executor: PlainExecutor) -> None:
+def test_calls_share_a_process_and_get_arguments_of_their_own(executor: Recording) -> None:
     shared = [3, 1]
     tests: list[Test] = [
         CallTest("spoil", [shared], {}, []),
@@ -104,7 +104,7 @@ def test_calls_share_a_process_and_get_arguments_of_their_own(executor: PlainExe
     assert executor.jobs[0].steps == 4
 
 
-def test_lists_may_equal_tuples_and_floats_may_be_near(executor: PlainExecutor) -> None:
+def test_lists_may_equal_tuples_and_floats_may_be_near(executor: Recording) -> None:
     nested = CallTest("pair", [1, (2, {"a": (3,)})], {}, [1, [2, {"a": [3]}]])
     assert said(run_tests(executor, FUNCTIONS, [nested], tuples_as_lists=True)) == [PASS]
     near = [CallTest("third", [], {}, 0.333333), CallTest("pair", [1, 2], {}, (1.0000001, 3))]
@@ -113,7 +113,7 @@ def test_lists_may_equal_tuples_and_floats_may_be_near(executor: PlainExecutor) 
     assert said(run_tests(executor, FUNCTIONS, near[:1], compare=strict)) == [WRONG]
 
 
-def test_a_call_that_ends_the_process_does_not_take_the_others_along(executor: PlainExecutor) -> None:
+def test_a_call_that_ends_the_process_does_not_take_the_others_along(executor: Recording) -> None:
     program = "import os\ndef f(n):\n    if n == 2: os._exit(0)\n    if n == 3:\n        while True: pass\n    return n"
     tests = [CallTest("f", [n], {}, n) for n in (1, 2, 3, 4)]
     results = run_tests(executor, program, tests, limits=QUICK)
@@ -124,6 +124,25 @@ def test_a_call_that_ends_the_process_does_not_take_the_others_along(executor: P
     assert len(executor.jobs) == 3
     stopped = run_tests(executor, program, tests, limits=QUICK, stop_on_failure=True)
     assert [result.passed for result in stopped] == [True, False]
+
+
+SAME_HASH = ", ".join(str(n * (2**61 - 1)) for n in range(1, 4_000))
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        b"\n" * (16 << 20),
+        b"x\n" * (8 << 20),
+        f'[0, 0, null, "value", {{"set": [{SAME_HASH}]}}]\n'.encode() * 150,
+    ],
+)
+def test_answers_that_are_none_take_no_long_time(answers: bytes) -> None:
+    started = time.process_time()
+    flooded = Report(status="ok", answers=b'["ready"]\n' + answers)
+    (result,) = run_tests(Lost(flooded), "def f(n): return n", [CallTest("f", [1], {}, 1)])
+    assert said([result]) == [(False, "error", "no answer: the program ended itself")]
+    assert time.process_time() - started < 4
 
 
 def test_output_of_the_tests_before_is_not_held_against_a_test() -> None:
@@ -162,15 +181,13 @@ def test_reading_what_a_program_wrote_takes_no_time_to_speak_of(report: Report) 
         ("import os; os._exit(0)", "the program did not get to its end: the program ended itself"),
     ],
 )
-def test_a_program_that_fails_fails_all_tests_at_once(
-    executor: PlainExecutor, program: str, detail: str
-) -> None:
+def test_a_program_that_fails_fails_all_tests_at_once(executor: Recording, program: str, detail: str) -> None:
     results = run_tests(executor, program, [CallTest("f", [n]) for n in range(5)])
     assert said(results) == [(False, "error", detail)] * 5
     assert len(executor.jobs) == 1
 
 
-def test_a_program_that_does_not_compile_is_run_once(executor: PlainExecutor) -> None:
+def test_a_program_that_does_not_compile_is_run_once(executor: Recording) -> None:
     tests: list[Test] = [
         StdinTest("1", "1"),
         CallTest("f", [1]),
@@ -181,7 +198,7 @@ def test_a_program_that_does_not_compile_is_run_once(executor: PlainExecutor) ->
     assert len(executor.jobs) == 1
 
 
-def test_a_program_by_what_it_prints(executor: PlainExecutor) -> None:
+def test_a_program_by_what_it_prints(executor: Recording) -> None:
     program = "import sys\nif __name__ == '__main__':\n    n = int(input())\n    print(n * 2, open('add.txt').read())"
     tests: list[Test] = [StdinTest("2\n", "4 x"), StdinTest("2\n", "5 x"), StdinTest("two\n", "4")]
     results = run_tests(executor, program, tests, files={"add.txt": "x"})
@@ -355,7 +372,7 @@ def ways() -> list[tuple[str, str | None, str]]:
 
 @pytest.mark.parametrize(("code", "entry_point", "way"), ways())
 def test_an_assert_test_runs_in_the_way_its_text_needs(
-    executor: PlainExecutor, code: str, entry_point: str | None, way: str
+    executor: Recording, code: str, entry_point: str | None, way: str
 ) -> None:
     test = AssertTest(code, entry_point)
     assert reading(test).way == way
@@ -379,7 +396,7 @@ def test_an_assert_test_runs_in_the_way_its_text_needs(
     ],
 )
 def test_what_is_said_of_a_failed_assert_test(
-    executor: PlainExecutor, program: str, detail: str, status: str
+    executor: Recording, program: str, detail: str, status: str
 ) -> None:
     test = AssertTest(
         "for n in [5] * len('a'):\n    assert f(n) + 0 * f(n) == n + 1 - 0 * (1 if n else 2)", "f"
@@ -390,7 +407,7 @@ def test_what_is_said_of_a_failed_assert_test(
     assert "5" not in result.detail
 
 
-def test_what_is_revealed_is_for_the_owner_only(executor: PlainExecutor) -> None:
+def test_what_is_revealed_is_for_the_owner_only(executor: Recording) -> None:
     program = (
         "class E(Exception): pass\ndef f(x):\n    if x == 'hidden': raise type(x, (E,), {})(x)\n    return x"
     )
@@ -412,7 +429,7 @@ def test_what_is_revealed_is_for_the_owner_only(executor: PlainExecutor) -> None
         ("assert f(1) == 1", "test 2 is a str"),
     ],
 )
-def test_a_malformed_test_is_refused(executor: PlainExecutor, test: Any, words: str) -> None:
+def test_a_malformed_test_is_refused(executor: Recording, test: Any, words: str) -> None:
     tests = [CallTest("f", [1], {}, 1), test]
     with pytest.raises(InputError, match=words):
         run_tests(executor, "def f(x): return x", tests)
@@ -426,12 +443,12 @@ def test_a_malformed_test_is_refused(executor: PlainExecutor, test: Any, words: 
         "assert f(open('test.py', 'w')) == 1",
     ],
 )
-def test_a_test_that_cannot_run_says_nothing_of_the_program(executor: PlainExecutor, code: str) -> None:
+def test_a_test_that_cannot_run_says_nothing_of_the_program(executor: Recording, code: str) -> None:
     (result,) = run_tests(executor, "def f(x): return x", [AssertTest(code, "f", live_objects=False)])
     assert (result.passed, result.status) == (False, "unavailable")
 
 
-def test_the_prelude_is_there_when_asked_for(executor: PlainExecutor) -> None:
+def test_the_prelude_is_there_when_asked_for(executor: Recording) -> None:
     program = """class Solution:
     def f(self, xs: List[int]) -> Optional[int]:
         return heapq.nlargest(1, xs)[0] if xs else inf"""
@@ -466,7 +483,7 @@ def test_a_lost_worker_is_tried_once_more_and_then_told(test: Test) -> None:
     assert said(run_tests(Lost(none), program, [test])) == [(False, "unavailable", "install bubblewrap")]
 
 
-def test_real_completions_get_the_verdict_that_they_have(executor: PlainExecutor, data_dir: Path) -> None:
+def test_real_completions_get_the_verdict_that_they_have(executor: Recording, data_dir: Path) -> None:
     lines = (data_dir / "code_mbpp_dev.jsonl").read_text(encoding="utf-8").splitlines()
     wrong = []
     for row in map(json.loads, lines):

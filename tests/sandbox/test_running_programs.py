@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.sandbox import CallTest, Limits, Sandbox
+from guerdon.sandbox import AssertTest, CallTest, Limits, Sandbox, StdinTest, Test
 
 
 @pytest.fixture(scope="module")
@@ -280,6 +281,57 @@ def test_many_with_arguments_of_their_own() -> None:
     with Sandbox(workers=2) as made:
         done = list(made.map([{"program": "print(input())", "stdin": "a"}, "print(input())"], stdin="b"))
     assert [one.stdout for one in done] == ["a\n", "b\n"]
+
+
+SLOW = "import time\ndef f(x): time.sleep(0.3); return x\n"
+FORGES = """
+import gc, io, os, time
+def f(x):
+    while True:
+        for number in range(3, 64):
+            try: os.write(number, b'\\n[0, 0, "x"]\\n')
+            except OSError: pass
+        time.sleep(0.02)
+"""
+PATIENCE: dict[str, tuple[str, list[Test], dict[str, object]]] = {
+    "printed": (
+        "import time; time.sleep(0.3); print(input())",
+        [StdinTest(f"{n}", f"{n}") for n in range(9)],
+        {},
+    ),
+    "another language": (
+        "sleep 0.3; cat",
+        [StdinTest(f"{n}", f"{n}") for n in range(9)],
+        {"language": "bash"},
+    ),
+    "calls in one process": (SLOW, [CallTest("f", [n], expected=n) for n in range(9)], {}),
+    "calls of a test's own code": (SLOW, [AssertTest("for n in range(9):\n    assert f(n) == n")] * 3, {}),
+    "one that waits": ("import time; time.sleep(9)", [StdinTest("", "")] * 3, {}),
+    "one that winds the clocks up": (FORGES, [CallTest("f", [n], expected=n) for n in range(9)], {}),
+}
+
+
+@pytest.mark.parametrize("name", PATIENCE)
+def test_all_tests_together_may_take_so_long(sandbox: Sandbox, name: str) -> None:
+    program, tests, options = PATIENCE[name]
+    sandbox.run("pass")
+    started = time.monotonic()
+    results = sandbox.run_tests(program, tests, patience_s=0.8, **options)  # type: ignore[arg-type]
+    assert time.monotonic() - started < 4
+    assert len(results) == len(tests)
+    assert (results[-1].passed, results[-1].status, results[-1].tier) == (False, "timeout", sandbox.tier)
+    assert sandbox.run("print(input())", stdin="next").stdout == "next\n"
+
+
+def test_patience_that_ends_before_the_program_has_begun(sandbox: Sandbox) -> None:
+    started = time.monotonic()
+    (result,) = sandbox.run_tests("import time; time.sleep(8)", [StdinTest("", "")], patience_s=1e-6)
+    assert (result.status, time.monotonic() - started < 4) == ("timeout", True)
+
+
+def test_what_is_patience() -> None:
+    with Sandbox() as sandbox, pytest.raises(InputError, match="patience_s must be a number above 0, not 0"):
+        sandbox.run_tests("pass", [StdinTest("", "")], patience_s=0)
 
 
 def test_from_many_threads(sandbox: Sandbox) -> None:

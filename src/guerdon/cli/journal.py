@@ -77,13 +77,19 @@ _since_option = option(
 _json_option = option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group(short_help="Look at the requests that a server recorded, and score them again.")
+@click.group(
+    invoke_without_command=True,
+    short_help="Look at the requests that a server recorded, and score them again.",
+)
 @debug_option
-def journal() -> None:
+@click.pass_context
+def journal(context: click.Context) -> None:
     """Look at the requests that a server recorded with --journal, and score them again.
 
     Nothing is ever sent to an address that was recorded.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @journal.command("list", short_help="List recorded requests, the latest last.")

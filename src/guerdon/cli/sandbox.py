@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -22,6 +23,8 @@ TIMED_OUT = 124
 NOT_RUN = 125
 KILLED = 137
 """Exit statuses as ``timeout`` and shells have them."""
+NOT_RUN_FOR = ("unavailable", "worker_lost")
+"""What an execution's status is where nothing was run, so that there is nothing to measure."""
 
 _isolation_option = option(
     "--isolation",
@@ -32,10 +35,15 @@ _isolation_option = option(
 )
 
 
-@click.group(short_help="See what the sandbox holds against here, or run a program in it.")
+@click.group(
+    invoke_without_command=True, short_help="See what the sandbox holds against here, or run a program in it."
+)
 @debug_option
-def sandbox() -> None:
+@click.pass_context
+def sandbox(context: click.Context) -> None:
     """See what the sandbox holds against on this machine, or run a program in it."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @sandbox.command("doctor", short_help="Try to get out of every tier, and say what would help.")
@@ -89,7 +97,7 @@ def run(
     preload: tuple[str, ...],
     isolation: str,
 ) -> None:
-    """Run the program FILE with ARGUMENTS; how it ended stands on standard error.
+    """Run the program FILE, or - for standard input, with ARGUMENTS; how it ended stands on standard error.
 
     The exit status is the program's, 124 where it overran a time limit, 137 where it was killed, and 125 where
     it could not be run.
@@ -98,8 +106,14 @@ def run(
 
     given = {"cpu_s": cpu, "wall_s": wall, "memory_mb": memory}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    from_stdin = str(file) == "-"
+    if from_stdin and stdin is sys.stdin.buffer:
+        raise InputError(
+            "the program and its input cannot both be standard input; give one of them as a file"
+        )
     try:
-        program = file.read_text(encoding="utf-8")
+        content = sys.stdin.buffer.read() if from_stdin else file.read_bytes()
+        program = content.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file} cannot be read: {error}") from None
     with Sandbox(isolation, workers=1, preload=preload, limits=limits) as box:
@@ -111,6 +125,8 @@ def run(
 
 
 def _ending(done: Execution) -> str:
+    if done.status in NOT_RUN_FOR:
+        return f"[{done.status}: {done.detail}]"
     what = done.status if done.exit_code is None else f"{done.status}, exit code {done.exit_code}"
     used = f"{done.cpu_s:.3f} s of processor time, {done.wall_s:.3f} s, {done.memory_mb:.0f} MiB"
     detail = f": {done.detail}" if done.detail else ""
@@ -118,7 +134,7 @@ def _ending(done: Execution) -> str:
 
 
 def _exit_status(done: Execution) -> int:
-    if done.status in ("unavailable", "worker_lost"):
+    if done.status in NOT_RUN_FOR:
         return NOT_RUN
     if done.status == "timeout":
         return TIMED_OUT

@@ -44,6 +44,7 @@ def reward_function(
     metadata_schema: type[BaseModel] | None = None,
     requirements: Sequence[str] | str = (),
     timeout: float | None = None,
+    ends_itself: bool = False,
     concurrency: int | None = None,
     on_error: OnError = "result",
 ) -> Decorator: ...

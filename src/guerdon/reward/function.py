@@ -346,7 +346,8 @@ class RewardFunction(Generic[Verdict]):
 
         Gives an EvaluateResult; an awaitable of one where the reward is async; a list where it scores
         batches and is called with lists. With a ``timeout`` the call runs in a worker process that is
-        killed when it overruns. Raises BindingError and InputError for arguments that do not fit.
+        killed when it overruns, unless it ``ends_itself``. Raises BindingError and InputError for arguments
+        that do not fit.
         """
         return cast("Verdict", self._called(args, kwargs))
 
@@ -366,7 +367,8 @@ class RewardFunction(Generic[Verdict]):
         self.provenance  # noqa: B018  a notebook may have given anew what the function refers to
         if self.is_awaited:
             return self._acall(sample, explicit)
-        if self.timeout is not None and seams.isolation is not None and not self._scorer.is_elsewhere:
+        trusted = self.options.ends_itself or self._scorer.is_elsewhere
+        if self.timeout is not None and seams.isolation is not None and not trusted:
             result = seams.isolation(self, sample, explicit, self.timeout)
             result.__dict__["provenance"] = self.provenance
         else:
@@ -374,7 +376,7 @@ class RewardFunction(Generic[Verdict]):
         return self._delivered(result)
 
     async def _acall(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        if self.timeout is not None and seams.isolation is not None:
+        if self.timeout is not None and seams.isolation is not None and not self.options.ends_itself:
             import asyncio
 
             result = await asyncio.to_thread(seams.isolation, self, sample, explicit, self.timeout)

@@ -31,6 +31,8 @@ class RewardOptions:
     """What must be installed where the reward is deployed, as pip requirement lines."""
     timeout: float | None = None
     """Seconds that one call may take; also a direct call, which then runs in a worker process."""
+    ends_itself: bool = False
+    """That a call bounds its own time, and ends within ``timeout``: a direct one then needs no worker process."""
     concurrency: int | None = None
     """How many calls of an async reward may be in flight at once."""
     on_error: OnError = "result"

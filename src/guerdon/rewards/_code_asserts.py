@@ -35,7 +35,8 @@ def assert_suite(row: Row, stub: str) -> Suite:
         return assertion_tests([text_of(item, "test") for item in test], row, stub)
     code = text_of(test, "test")
     tree = _tree(code, "test")
-    if not any(isinstance(node, ast.Assert) for node in ast.walk(tree)) and "check" not in code:
+    _checked(tree, "test")
+    if not any(map(_asserts, ast.walk(tree))):
         raise InputError("test holds no assertion")
     name = _entry_point(row, [code], stub)
     setup = _joined(_given_setup(row), preamble(stub, name) if name else "")
@@ -46,6 +47,7 @@ def assertion_tests(items: Sequence[str], row: Row, stub: str) -> Suite:
     """Assertions in text, each a test of its own."""
     for i, item in enumerate(items):
         tree = _tree(item, f"assertion {i + 1}")
+        _checked(tree, f"assertion {i + 1}")
         if not any(isinstance(node, ast.Assert) for node in ast.walk(tree)):
             raise InputError(f"assertion {i + 1} asserts nothing: {shown(item)}")
     name = _entry_point(row, items, stub)
@@ -59,6 +61,23 @@ def _tree(code: str, what: str) -> ast.Module:
     if isinstance(tree, Broken):
         raise InputError(f"{what} is no Python: {tree}")
     return tree
+
+
+def _asserts(node: ast.AST) -> bool:
+    """Whether a part of the code can find something wrong: an assertion, a method of unittest or numpy, a raise."""
+    match node:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name.startswith("assert") or name in ("raises", "fail")
+    return isinstance(node, ast.Assert | ast.Raise)
+
+
+def _checked(tree: ast.Module, what: str) -> None:
+    """Refuses ``assert (f(1) == 2, "why")``, a tuple, which holds whatever is in it. Raises InputError."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Tuple) and node.test.elts:
+            raise InputError(
+                f"{what} asserts a tuple in line {node.lineno}, which always holds; leave out its brackets"
+            )
 
 
 def _given_setup(row: Row) -> str:
@@ -78,7 +97,7 @@ def _joined(*parts: str) -> str:
 def _entry_point(row: Row, codes: Sequence[str], stub: str) -> str | None:
     """The function under test: as the row says, else the one that all test code calls and none defines."""
     given = plain(row.get("entry_point"))
-    if given is not None:
+    if given is not None and given != "":
         return text_of(given, "entry_point")
     setup = _joined(_given_setup(row))
     called = [_called(parsed(code)) - _bound(parsed(setup)) for code in codes]

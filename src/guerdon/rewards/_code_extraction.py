@@ -72,16 +72,20 @@ _NO_PROGRAM = frozenset(
 """Tags of blocks that are no program in a language of ours."""
 
 _LOOKS_LIKE = {
-    "javascript": r"^\s*(?:function\s*\w*\s*\(|(?:const|let|var)\s+[\w{\[]|console\.log\(|process\.std)",
-    "c": r"^\s*#\s*include\b|\bint\s+main\s*\(",
-    "cpp": r"^\s*#\s*include\b|\bint\s+main\s*\(",
-    "rust": r"^\s*(?:pub\s+)?fn\s+\w+|^\s*use\s+std::",
-    "go": r"^\s*package\s+\w+",
-    "java": r"^\s*(?:public\s+)?(?:final\s+)?class\s+\w+",
+    "javascript": r"^[ \t]*(?:function\s*\w*\s*\(|(?:const|let|var)\s+[\w{\[]|console\.log\(|process\.std)",
+    "c": r"^[ \t]*#\s*include\b|\bint\s+main\s*\(",
+    "cpp": r"^[ \t]*#\s*include\b|\bint\s+main\s*\(",
+    "rust": r"^[ \t]*(?:pub\s+)?fn\s+\w+|^[ \t]*use\s+std::",
+    "go": r"^[ \t]*package\s+\w+",
+    "java": r"^[ \t]*(?:public\s+)?(?:final\s+)?class\s+\w+",
     "bash": r"\A\s*#!.*sh\b",
 }
 
-_OPENING = re.compile(r"^(?P<indent>[ \t>]*(?:[-*+]|\d+[.)])?[ \t]*)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
+# No two parts of a pattern that may follow each other match the same characters: a completion may consist of
+# spaces, or of empty lines, for which the time would grow with the square of their number.
+_OPENING = re.compile(
+    r"^(?P<indent>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]*)?)(?P<fence>`{3,}|~{3,})(?P<info>.*)$"
+)
 _CLOSING = re.compile(r"^[ \t>]*(?P<fence>`{3,}|~{3,})[ \t]*$")
 _THOUGHT = r"(?:think|thinking|thought|reasoning|scratchpad)"
 _THOUGHT_ENDS = re.compile(rf"</{_THOUGHT}>", re.IGNORECASE)
@@ -119,10 +123,10 @@ class Extraction:
 def language_named(name: str) -> str | None:
     """The name of a language among ours, from what people call it; None for one that is not known.
 
-    >>> language_named("C++"), language_named("py")
+    >>> language_named("C++"), language_named("Python 3")
     ('cpp', 'python')
     """
-    return _LANGUAGE_OF.get(name.strip().lower())
+    return _LANGUAGE_OF.get("".join(name.lower().split()))
 
 
 def extract(
@@ -186,7 +190,7 @@ def stub_in(prompt: str) -> str:
     >>> stub_in("What is 2 + 2?")
     ''
     """
-    if not re.search(r"^\s*(?:async |def |class |import |from )", prompt, re.MULTILINE):
+    if not re.search(r"^[ \t]*(?:async |def |class |import |from )", prompt, re.MULTILINE):
         return ""
     prompt = prompt.replace("\r\n", "\n")
     if closed(prompt) is not None:

@@ -135,6 +135,7 @@ def _live_cases(cases: Sequence[Any], function: str | None, what: str) -> Suite:
         tests=tuple(tests),
         entry_point=function,
         lends_imports=True,
+        tuples_as_lists=True,
         cpu_s=_LIVE_SECONDS,
     )
 
@@ -171,6 +172,7 @@ def _columns(cases: Row, row: Row, form: str, what: str, cpu_s: float) -> Suite:
         other=other,
         entry_point=function,
         lends_imports=True,
+        tuples_as_lists=True,
         cpu_s=cpu_s,
         **limits,
     )
@@ -286,6 +288,7 @@ def _listed(items: Sequence[Any], row: Row, stub: str, what: str) -> Suite:
         tests=tuple(tests),
         weights=tuple(weights),
         entry_point=next(iter([*calls, *filter(None, named)]), None),
+        tuples_as_lists=not any(isinstance(item, CallTest) for item in items),
         language=None if language is None else text_of(language, "language"),
         **_limits(row),
     )
@@ -295,7 +298,7 @@ def _case(case: Row, function: str | None, what: str) -> Test:
     """One test of a list."""
     code = next((case[key] for key in ("code", "assert", "assertion") if case.get(key) is not None), None)
     if code is not None:
-        name = case.get("entry_point")
+        name = case.get("entry_point") or None
         return AssertTest(text_of(code, f"{what}: the code"), name, text_of(case.get("setup", ""), what))
     kind = str(case.get("type") or case.get("testtype") or "")
     own = _function(case) or (None if kind.startswith("std") else function)

@@ -44,6 +44,9 @@ class Judge:
     comparison: Comparison
     limits: Limits
     stop_on_failure: bool
+    patience_s: float | None = None
+    """Seconds by the clock that all runs of the program may take."""
+    tuples_as_lists: bool = False
 
     def results(self, program: str, suite: Suite) -> list[TestResult]:
         """What came of each test, up to the first failure where the judge stops there.
@@ -55,7 +58,10 @@ class Judge:
             others = self._run(program, suite.other)
             found = max(found, others, key=lambda results: sum(result.passed for result in results))
         if self.comparison.word == "checker":
-            self._refuse_broken(suite.tests, found)
+            refused = (
+                t for t, r in zip(suite.tests, found, strict=False) if not r.passed and r.status == "ok"
+            )
+            self._refuse_broken(next(refused, None))
         return found
 
     def _run(self, program: str, tests: Sequence[Test]) -> list[TestResult]:
@@ -66,19 +72,21 @@ class Judge:
             compare=self.comparison,
             stop_on_failure=self.stop_on_failure,
             limits=self.limits,
+            patience_s=self.patience_s,
+            tuples_as_lists=self.tuples_as_lists,
         )
         for number, result in enumerate(found, 1):
             if result.status in NO_VERDICT:
+                if self.comparison.word == "checker":
+                    self._refuse_broken(tests[number - 1])
                 raise SandboxError(
                     f"test {number} of {len(tests)} has no verdict: {result.detail or result.status}",
                     status=result.status,
                 )
         return found
 
-    def _refuse_broken(self, tests: Sequence[Test], results: Sequence[TestResult]) -> None:
+    def _refuse_broken(self, test: Test | None) -> None:
         """A checker that refuses the data's own output too says nothing. Raises InputError."""
-        refused = (t for t, r in zip(tests, results, strict=False) if not r.passed and r.status == "ok")
-        test = next(refused, None)
         if not isinstance(test, StdinTest):
             return
         output = test.expected.encode("utf-8", "surrogatepass")
@@ -117,6 +125,10 @@ def comparison_of(compare: Any, tolerance: Any, checker: Any, suite: Suite) -> C
             raise InputError("a checker decides about printed output; these tests call functions")
         order = ("input", "answer", "output")
         return Comparison.by(_program(source), arguments=order, verdict="stdout", limits=_CHECKER_LIMITS)
+    if not any(map(_expects_something, (*suite.tests, *suite.other))):
+        raise InputError(
+            "no test expects any output, so a program that does nothing would pass; leave the row out"
+        )
     word = one_of(compare or suite.compare, WORDS, "compare")
     allowed = non_negative(tolerance, "tolerance")
     if allowed is None:
@@ -124,6 +136,10 @@ def comparison_of(compare: Any, tolerance: Any, checker: Any, suite: Suite) -> C
     if word != "floats":
         raise InputError(f"a tolerance belongs to compare=floats, not to {word}")
     return Comparison(word="floats", absolute=allowed, relative=allowed)
+
+
+def _expects_something(test: Test) -> bool:
+    return not isinstance(test, StdinTest) or bool(test.expected.strip())
 
 
 @functools.lru_cache(maxsize=64)

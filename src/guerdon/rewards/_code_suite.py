@@ -28,6 +28,8 @@ class Suite:
     """How output is compared where the user does not say."""
     lends_imports: bool = False
     """Whether the data's own harness imports for a program what it forgot to import."""
+    tuples_as_lists: bool = False
+    """Whether a tuple is right where a list is expected, since the expectations are of JSON."""
     checker: str | None = None
     """Python source that decides about an output, for problems with several right answers."""
     cpu_s: float | None = None
@@ -49,5 +51,6 @@ def joined(suites: Sequence[Suite]) -> Suite:
         entry_point=next((suite.entry_point for suite in suites if suite.entry_point), None),
         compare=first.compare,
         lends_imports=first.lends_imports,
+        tuples_as_lists=first.tuples_as_lists,
         cpu_s=first.cpu_s,
     )

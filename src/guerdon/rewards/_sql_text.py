@@ -7,10 +7,22 @@ from collections.abc import Iterator, Sequence
 
 _FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})")
 _ANSWER = re.compile(r"<answer>(.*?)(?:</answer>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT = r"(?:think|thinking|thought|reasoning|scratchpad)"
+_THOUGHT_ENDS = re.compile(rf"</{_THOUGHT}>", re.IGNORECASE)
+_THOUGHT_STARTS = re.compile(rf"<{_THOUGHT}>", re.IGNORECASE)
+_STATEMENTS = (
+    "SELECT|WITH|VALUES|INSERT|UPDATE|DELETE|REPLACE|MERGE|CREATE|DROP|ALTER|TRUNCATE|ATTACH|DETACH|PRAGMA|VACUUM|REINDEX"
+    "|ANALYZE|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|EXPLAIN|COPY|INSTALL|LOAD|SET|CALL|EXPORT|IMPORT|USE|FROM"
+)
+_PROSE = re.compile(
+    rf";[ \t]*\n\s*(?!(?i:{_STATEMENTS})\b)[A-Z][A-Za-z']*,?[ \t]+[a-z`]"
+    r"|\n[ \t]*\n[ \t]*(?:This|The|It|Here|Explanation|Note)\b"
+)
+"""Where a text goes on in words behind a query: a sentence, as no clause and no statement starts."""
 _LANGUAGES = frozenset({"sql", "sqlite", "sqlite3", "duckdb", "mysql", "postgresql", "postgres", "tsql"})
 _BARE = re.compile(
     r"^[ \t>*]*(?:\w[\w ]{0,30}:[ \t]*)?`?(?P<query>(?:SELECT\b|VALUES\s*\(|WITH\s+(?:RECURSIVE\s+)?[\w\"`\[\]]+\s*"
-    r"(?:\([^)]*\)\s*)?AS\b))",
+    r"(?:\([^)]{0,2000}\)\s*)?AS\b))",
     re.MULTILINE | re.IGNORECASE,
 )
 _TOKEN = re.compile(
@@ -30,7 +42,7 @@ def query_in(response: str) -> str | None:
     >>> query_in("So:\\n```sql\\nSELECT 1;\\n```"), query_in("I do not know.")
     ('SELECT 1', None)
     """
-    said = response.rpartition("</think>")[2].partition("<think>")[0]
+    said = _THOUGHT_STARTS.split(_THOUGHT_ENDS.split(response)[-1], maxsplit=1)[0]
     answers = _ANSWER.findall(said)
     scope = answers[-1] if answers else said
     blocks = list(_blocks(scope))
@@ -66,7 +78,7 @@ def _bare(text: str) -> str | None:
     ends_alone = not text[: found.start("query")].strip(" \t\n`>*")
     # A text that is nothing but a query is taken as a whole: a second statement in it is not overlooked.
     if ends_alone:
-        return rest.rstrip("` \t\n")
+        return _PROSE.split(rest, maxsplit=1)[0].rstrip("` \t\n")
     rest = re.split(r"\n[ \t]*\n", rest, maxsplit=1)[0]
     kept = []
     for token in _tokens(rest):

@@ -26,7 +26,7 @@ _REVEALED = 2_000
 """Characters of a failed test's input, output and expectation that a reason may have."""
 
 
-@reward_function
+@reward_function(timeout=300, ends_itself=True)
 def code(
     response: str,
     tests: Any = None,
@@ -45,6 +45,7 @@ def code(
     imports: bool | None = None,
     limits: Mapping[str, Any] | None = None,
     time_factor: float | None = None,
+    patience_s: float = 120,
     stop_on_failure: bool | None = None,
     isolation: Setting[str] = "auto",
     preload: Setting[Sequence[str] | str | None] = None,
@@ -62,7 +63,8 @@ def code(
     ``weighted`` (by ``weights``). ``compare`` says how output is compared: ``exact``, ``lines``, ``tokens`` or
     ``floats`` with a ``tolerance``; ``checker`` is a Python program that decides instead. ``limits`` are those
     of a test, such as ``{"cpu_s": 2, "memory_mb": 512}``; else they are the problem's own, times
-    ``time_factor`` for the language. ``preload`` names modules that programs may use besides the standard
+    ``time_factor`` for the language; all tests together may take ``patience_s`` seconds by the clock, and
+    those that are left then are failed. ``preload`` names modules that programs may use besides the standard
     library, such as ``numpy``; ``reveal`` puts the first failed test's input into the reason. Neither of them
     nor ``isolation`` is taken from a row. ``findings`` adds what in the source looks like an attempt to cheat.
 
@@ -96,6 +98,8 @@ def code(
         comparison=comparison_of(compare, tolerance, checker, suite),
         limits=limits_for(suite, spoken, limits, non_negative(time_factor, "time_factor")),
         stop_on_failure=stop,
+        patience_s=_patience(patience_s),
+        tuples_as_lists=suite.tuples_as_lists,
     )
     lends = suite.lends_imports if imports is None else yes_or_no(imports, "imports")
     program = _complete(extraction.program, spoken, stub, suite, lends)
@@ -136,6 +140,13 @@ def _language(given: str | None, suite: Suite) -> str:
             f"language must be one that the sandbox runs, such as python or cpp, not {shown(name)}"
         )
     return known
+
+
+def _patience(given: Any) -> float:
+    seconds = non_negative(given, "patience_s")
+    if not seconds:
+        raise InputError(f"patience_s must be a number above 0, not {shown(given)}")
+    return seconds
 
 
 def _complete(program: str | None, language: str, stub: str, suite: Suite, lends: bool) -> str | None:
@@ -221,7 +232,8 @@ class _Verdict:
         error = self.compile_error
         number, failed = self.failed or (0, None)
         tiers = sorted({result.tier for result in self.results})
-        fair = [result.tamper_resistant for result in self.results] or [True]
+        # Without walls a program reaches whatever its judge knows.
+        fair = [result.tamper_resistant and result.tier != "none" for result in self.results] or [True]
         share = self.passed / self.count
         return {
             "program_found": MetricResult(float(is_there), success=is_there, reason=self.extraction.how),

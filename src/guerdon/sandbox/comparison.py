@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from guerdon.errors import InputError
@@ -78,7 +78,8 @@ class Comparison:
         It finds the test's input, the jury's answer and the program's output in ``input.txt``, ``answer.txt``
         and ``output.txt``, and their names in ``sys.argv`` in the order of ``arguments`` (testlib's by
         default). Exit code 0 accepts, 1 and 2 reject, anything else is no verdict. With ``verdict="stdout"``
-        what it prints decides where the exit code is 0: a number above 0 accepts, 0 rejects.
+        what it prints decides where the exit code is 0: a number above 0 accepts, 0 rejects. Where a test gets
+        no verdict on a program's output, and the jury's answer is accepted, the output is wrong.
         """
         unknown = [name for name in arguments if name not in _FILES]
         if unknown:
@@ -126,16 +127,17 @@ class Comparison:
         self, executor: Executor, stdin: str, answer: bytes, output: bytes, limits: Limits
     ) -> bool | Report:
         """What the checker says of the output; its report where it says nothing."""
+        files = {
+            "input.txt": stdin.encode("utf-8", "surrogatepass"),
+            "answer.txt": answer,
+            "output.txt": output,
+        }
         job = Job(
             kind="program",
             program=self.checker.encode("utf-8", "surrogatepass"),
-            files={
-                "input.txt": stdin.encode("utf-8", "surrogatepass"),
-                "answer.txt": answer,
-                "output.txt": output,
-            },
+            files=files,
             arguments=tuple(_FILES[name] for name in self.arguments),
-            limits=self.limits or limits,
+            limits=_with_room(self.limits or limits, sum(map(len, files.values()))),
             reveals=True,
         )
         report = executor.execute(job)
@@ -162,6 +164,14 @@ class Comparison:
             return False
         numbers = float(wanted), float(output)
         return all(map(math.isfinite, numbers)) and near(*numbers, (self.absolute, self.relative))
+
+
+def _with_room(limits: Limits, size: int) -> Limits:
+    """Limits with scratch space for files of so many bytes; few different ones, since each has its fork server."""
+    room = limits.scratch_mb
+    while room << 20 < 2 * size:
+        room *= 4
+    return limits if room == limits.scratch_mb else replace(limits, scratch_mb=room)
 
 
 def near(wanted: float, got: float, tolerance: tuple[float, float]) -> bool:

@@ -123,7 +123,7 @@ def advice_of(about: Machine, reports: list[TierReport], tier: Tier | None) -> l
         found += _for_namespaces(about)
     if about.landlock == 0:
         text = (
-            "Landlock is off, which the landlock tier needs and the others add to. It needs Linux 5.13, and "
+            "Landlock is off, which the landlock tier needs and the others add to. It needs Linux 6.2, and "
         )
         found.append(
             Advice(

@@ -15,7 +15,7 @@ from guerdon.sandbox import call_tests, pair_tests
 from guerdon.sandbox.asserts import reading
 from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest, Test, TestResult
 from guerdon.sandbox.comparison import Comparison
-from guerdon.sandbox.execution import NO_VERDICT, Executor, Job, Report
+from guerdon.sandbox.execution import NO_VERDICT, Executor, Job, Report, Tier
 from guerdon.sandbox.inside import values
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.verdicts import Program, failed, result
@@ -37,20 +37,24 @@ def run_tests(
     limits: Limits | None = None,
     tuples_as_lists: bool = False,
     prelude: bool = False,
+    patience_s: float | None = None,
 ) -> list[TestResult]:
     """Runs the tests, and gives a result for each in their order; up to the first failure if so asked.
 
     Tests that are calls share a process until one of them ends it. ``compare`` is for what is printed; "floats"
     allows its tolerance for returned floats, too. ``tuples_as_lists`` lets a tuple equal a list, for data sets
     whose JSON made lists of tuples. ``prelude`` gives the program the names that online judges provide, such
-    as ``List``. A worker that was lost is tried once more; then, and where no worker is to be had, the result's
-    status is in NO_VERDICT and says nothing of the program.
+    as ``List``. With ``patience_s`` the runs of the program may take so many seconds by the clock together; the
+    tests that are left then are failed, with the status ``timeout``. A worker that was lost is tried once more;
+    then, and where no worker is to be had, the result's status is in NO_VERDICT and says nothing of the program.
 
     Raises InputError for a test that is malformed: code that does not compile, an argument or an expected value
     that is no plain data.
     """
+    if patience_s is not None and not patience_s > 0:
+        raise InputError(f"patience_s must be a number above 0, not {patience_s!r}")
     setting = Program(
-        executor=_Retrying(executor),
+        executor=_Patient(executor, patience_s),
         source=program.encode("utf-8", "surrogatepass"),
         files={name: _bytes(content) for name, content in (files or {}).items()},
         limits=limits or Limits(),
@@ -66,13 +70,26 @@ def run_tests(
     return results
 
 
-class _Retrying:
-    """An executor that tries once more where a worker was lost."""
+class _Patient:
+    """An executor that tries once more where a worker was lost, and runs a program for so many seconds in all."""
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: Executor, patience_s: float | None) -> None:
         self.executor = executor
+        self.left = patience_s
+        self.tier: Tier = "none"
 
     def execute(self, job: Job) -> Report:
+        if self.left is None or job.reveals:  # a checker's time is not the program's
+            return self._tried(job)
+        if self.left <= 0:
+            return Report(status="timeout", detail="no time was left for it", tier=self.tier)
+        report = self._tried(replace(job, patience_s=self.left))
+        # What it ran, not what it waited to be run: whoever shares the sandbox makes nobody slow.
+        self.left -= report.wall_s
+        self.tier = report.tier
+        return report
+
+    def _tried(self, job: Job) -> Report:
         report = self.executor.execute(job)
         return self.executor.execute(job) if report.status == "worker_lost" else report
 
@@ -146,6 +163,8 @@ def _printed(setting: Program, test: StdinTest) -> tuple[TestResult, TestResult 
         found = failed(report, _ended(report), revealing)
         return found, found if _no_python(report) else None
     judged = setting.compare.judge(setting.executor, test.stdin, test.expected, report.stdout, setting.limits)
+    if isinstance(judged, Report) and judged.status not in NO_VERDICT:
+        judged = _without_verdict(setting, test, judged)
     if isinstance(judged, Report):
         status = judged.status if judged.status in NO_VERDICT else "unavailable"
         why = f"the checker gave no verdict: {_ended(judged)}"
@@ -153,6 +172,19 @@ def _printed(setting: Program, test: StdinTest) -> tuple[TestResult, TestResult 
     if not judged:
         return result(report, False, "wrong output", revealing), None
     return result(report, True), None
+
+
+def _without_verdict(setting: Program, test: StdinTest, judged: Report) -> bool | Report:
+    """What it means that a checker gave no verdict on a program's output.
+
+    A program may print what a checker stumbles over, such as a count of 10**12: if that were no verdict, it
+    would be the way out of a bad one. So the output is wrong where the checker can tell that the jury's is right.
+    """
+    answer = test.expected.encode("utf-8", "surrogatepass")
+    on_answer = setting.compare.judge(setting.executor, test.stdin, test.expected, answer, setting.limits)
+    if on_answer is True:
+        return False
+    return on_answer if isinstance(on_answer, Report) and on_answer.status in NO_VERDICT else judged
 
 
 def _told(test: StdinTest, report: Report) -> str:

@@ -146,6 +146,7 @@ class Polyglot:
                 stdin=job.stdin,
                 stack_mb=recipe.stack_mb,
                 limits=limits,
+                patience_s=job.patience_s,
             )
         )
         return replace(self._told(report, limits.memory_mb), compiled=made.compiled)

@@ -191,18 +191,34 @@ class ForkServer:
                 way.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
             except OSError as error:
                 raise ServerLostError(f"the fork server is gone: {error.strerror}") from None
-            deadline = time.monotonic() + limits.wall_s * job.steps + GRACE_S
+            ends = time.monotonic() + min(limits.wall_s * job.steps, job.patience_s or float("inf"))
             if job.kind == "command" or limits.processes > 1:
-                self._look_after(job, deadline)
-            heard = self._hear(deadline)
+                self._look_after(job, ends)
+            elif job.steps > 1 or job.patience_s is not None:
+                # A program may give answers without end, each of which winds up the fork server's clocks.
+                self._end_at(ends)
+            heard = self._hear(ends + GRACE_S)
             if not heard:
                 raise ServerLostError("the fork server ended, or hung, while it ran the program")
             return self._report(job, exchange, Answer.unpacked(heard))
         finally:
             exchange.close()
 
-    def _look_after(self, job: Job, deadline: float) -> None:
-        """Returns when there is an answer, or none to be expected; ends a run that uses too much together."""
+    def _end_at(self, ends: float) -> None:
+        """Returns when there is an answer, which a run is made to give then, or when there will be none."""
+        deadline = ends + GRACE_S
+        while ends < deadline and not self._poller.poll(max(0.0, ends - time.monotonic()) * 1000):
+            # What comes before the fork server has begun with the run is not heard, so it is said again.
+            self._tell("timeout")
+            ends = time.monotonic() + LOOK_S
+
+    def _tell(self, reason: str) -> None:
+        """Ends the run. Should it have ended by itself by now, this does nothing."""
+        with suppress(OSError):
+            self._control.send(reason.encode())
+
+    def _look_after(self, job: Job, ends: float) -> None:
+        """Returns when there is an answer, or the run was told to end, since its time is over or it uses too much."""
         limits = job.limits
         watch = Watch(
             self.pid,
@@ -211,12 +227,10 @@ class ForkServer:
             processes=limits.processes,
             mappings=job.kind == "command",
         )
-        while not self._poller.poll(LOOK_S * 1000) and time.monotonic() < deadline:
-            reason = watch.look()
+        while not self._poller.poll(LOOK_S * 1000):
+            reason = watch.look() or ("timeout" if time.monotonic() > ends else "")
             if reason:
-                # Should it have ended by itself by now, this does nothing.
-                with suppress(OSError):
-                    self._control.send(reason.encode())
+                self._tell(reason)
                 return
 
     def _report(self, job: Job, exchange: Exchange, answer: Answer) -> Report:

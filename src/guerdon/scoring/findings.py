@@ -343,5 +343,5 @@ def _constant_components(stats: Statistics) -> Iterator[Finding]:
         "constant_component",
         "notice",
         f"{len(still)} of {_counted(len(stats.components), 'component')} never vary: {shown}.",
-        "Make them stricter or more lenient until they tell responses apart, or leave them out.",
+        "Those that are part of the score teach nothing: make them stricter or more lenient, or leave them out.",
     )

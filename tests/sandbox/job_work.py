@@ -1,7 +1,7 @@
-"""An executor without any isolation: the drivers of the sandbox in ordinary processes.
+"""Executors for tests: one that keeps what it was asked, one without any isolation.
 
-It does what the sandbox's workers do with a job, so that what is asked and how answers are judged can be tested by
-itself. The interpreter is a new one for each process, and limits are those of the operating system.
+The plain one runs the drivers of the sandbox in ordinary processes and does what the sandbox's workers do with a
+job. The interpreter is a new one for each process, and limits are those of the operating system.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import guerdon.sandbox
-from guerdon.sandbox.execution import Job, Report
+from guerdon.sandbox.execution import Executor, Job, Report
 
 # argv: the package's folder, the kind, the descriptor of the channel; the program, questions and answers are files
 # in the folder above the working directory.
@@ -53,17 +53,22 @@ else:
 FOLDER = str(Path(next(iter(guerdon.sandbox.__path__))))
 
 
-class PlainExecutor:
-    """Runs jobs of the kinds program, calls and pair. ``lose`` of the first jobs are lost."""
+class Recording:
+    """Has jobs run by another executor and keeps them."""
 
-    def __init__(self, lose: int = 0) -> None:
-        self.lose = lose
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
         self.jobs: list[Job] = []
 
     def execute(self, job: Job) -> Report:
         self.jobs.append(job)
-        if len(self.jobs) <= self.lose:
-            return Report(status="worker_lost", detail="the worker is gone")
+        return self.executor.execute(job)
+
+
+class PlainExecutor:
+    """Runs jobs of the kinds program, calls and pair."""
+
+    def execute(self, job: Job) -> Report:
         with tempfile.TemporaryDirectory() as folder:
             return _run(job, Path(folder))
 
