@@ -129,7 +129,7 @@ def test_a_checker_may_print_its_verdict_and_get_files_in_another_order(executor
     assert (result.passed, result.status) == (False, "unavailable")
 
 
-def test_output_that_stops_a_sound_checker_is_wrong(executor: PlainExecutor) -> None:
+def test_output_that_stops_a_sound_checker_is_wrong(executor: Recording) -> None:
     checker = (
         "import os, signal\nif open('output.txt').read() != '1\\n': os.kill(os.getpid(), signal.SIGKILL)"
     )
