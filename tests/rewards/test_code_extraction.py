@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 import warnings
 
@@ -306,6 +307,22 @@ def test_warnings_of_a_program_are_neither_printed_nor_raised(capfd: pytest.Capt
 
 def test_an_error_names_its_line() -> None:
     assert str(parsed("x = 1\nreturn x")) == "'return' outside function (line 2)"
+
+
+@pytest.mark.parametrize("kind", ["finally", "match"])
+def test_a_program_whose_code_would_fill_the_memory_is_only_parsed(kind: str) -> None:
+    if kind == "match":
+        names = ", ".join(f"a{n}" for n in range(5_000))
+        source = f"match x:\n    case [{names}]: pass\n"
+    else:
+        lines = []
+        for level in range(19):
+            indent = " " * level
+            lines += [f"{indent}try:", f"{indent} pass", f"{indent}finally:"]
+        source = "\n".join(lines) + "\n" + " " * 20 + "pass\n"
+    started = time.process_time()
+    assert isinstance(parsed(source), ast.Module)
+    assert time.process_time() - started < 0.5
 
 
 def test_blocks_know_whether_they_are_closed() -> None:

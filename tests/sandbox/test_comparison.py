@@ -127,3 +127,14 @@ def test_a_checker_may_print_its_verdict_and_get_files_in_another_order(executor
     talkative = Comparison.by("print('perhaps')", verdict="stdout")
     (result,) = run_tests(executor, "print(input())", tests[:1], compare=talkative)
     assert (result.passed, result.status) == (False, "unavailable")
+
+
+def test_output_that_stops_a_sound_checker_is_wrong(executor: Recording) -> None:
+    checker = (
+        "import os, signal\nif open('output.txt').read() != '1\\n': os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    for expected, status, passed in (("1\n", "ok", [True, False]), ("2\n", "unavailable", [True, False])):
+        tests = [StdinTest("1", expected), StdinTest("2", expected)]
+        results = run_tests(executor, "print(input())", tests, compare=Comparison.by(checker))
+        assert [result.passed for result in results] == passed
+        assert results[1].status == status

@@ -156,6 +156,22 @@ def test_output_of_the_tests_before_is_not_held_against_a_test() -> None:
 
 
 @pytest.mark.parametrize(
+    "report",
+    [
+        Report(status="error", exit_code=1, stderr=b"SyntaxError: " * 80_000 + b"\nx"),
+        Report(status="ok", answers=b"\n" * (16 << 20)),
+        Report(status="ok", answers=b'["ready"]\n' * 1_500_000),
+    ],
+    ids=["syntax errors", "empty lines", "lines"],
+)
+def test_reading_what_a_program_wrote_takes_no_time_to_speak_of(report: Report) -> None:
+    tests = [CallTest("f", [1], {}, 2), StdinTest("", "2")]
+    started = time.process_time()
+    assert not any(result.passed for result in run_tests(Lost(report, report), "", tests))
+    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
     ("program", "detail"),
     [
         ("def f(: pass", "SyntaxError in line 1"),

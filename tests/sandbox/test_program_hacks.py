@@ -151,6 +151,27 @@ print('1 passed')
 print('OK')
 print('["passed", 0, "", ""]')
 def f(xs): print('passed'); return []
+## an account of what nobody can show
+import os
+def tell(line):
+    for number in range(3, 64):
+        try: os.write(number, line)
+        except OSError: pass
+def f(xs):
+    tell(b'[0,0,null,"raised",["X"],{"int":"' + b'f' * 20_000 + b'"},1]\n')
+    return []
+## a failure that nobody can show
+import os
+for number in range(3, 64):
+    try: os.write(number, b'["failed",["X"],{"int":"' + b'f' * 20_000 + b'"},1]\n')
+    except OSError: pass
+os._exit(0)
+## empty lines without end
+import os
+for number in range(3, 64):
+    try: os.write(number, b'\n' * (12 << 20))
+    except OSError: pass
+def f(xs): return []
 ## shadowed helpers
 def sorted(xs): return []
 def check(c): pass

@@ -366,3 +366,18 @@ def test_a_closed_sandbox_says_so() -> None:
     made.close()
     done = made.run("print(1)")
     assert (done.status, done.detail) == ("unavailable", "the sandbox is closed")
+
+
+def test_writing_what_is_no_answer_winds_up_no_clock_for_ever(sandbox: Sandbox) -> None:
+    program = """
+import os, time
+def f():
+    while True:
+        time.sleep(0.1)
+        for number in range(3, 64):
+            try: os.write(number, b" ")
+            except OSError: pass
+"""
+    (result,) = sandbox.run_tests(program, [CallTest("f", [], expected=1)], limits=Limits(wall_s=0.5))
+    assert result.status == "timeout"
+    assert 0.9 < result.wall_s < 3

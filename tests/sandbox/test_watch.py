@@ -58,3 +58,24 @@ def test_a_process_that_is_gone_uses_nothing() -> None:
         process.wait()
     assert children_of(process.pid) == []
     assert watch(process.pid, memory_mb=1, cpu_s=0.0).look() == ""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "m = mmap.mmap(-1, 40 << 20); m.write(bytes(40 << 20)); m.madvise(mmap.MADV_DONTNEED)",
+        "m = mmap.mmap(-1, 32 << 30, mmap.MAP_PRIVATE | 0x4000, mmap.PROT_READ)\n"
+        "m.madvise(mmap.MADV_NOHUGEPAGE)\nfor at in range(0, 32 << 30, 2 << 20): m[at]",
+    ],
+    ids=["shared pages that nobody has", "page tables"],
+)
+def test_memory_that_is_in_no_resident_set_counts(use: str) -> None:
+    code = f"import mmap, sys\n{use}\nprint('!', flush=True); sys.stdin.read()"
+    line = [sys.executable, "-I", "-S", "-c", code]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(1) == b"!"
+        for memory_mb, reason in ((40, "memory_limit"), (120, "")):
+            looking = Watch(os.getpid(), memory=memory_mb << 20, cpu_s=99, processes=9, mappings=True)
+            assert looking.look() == reason
+        process.communicate(b"")

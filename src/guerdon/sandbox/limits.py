@@ -7,12 +7,16 @@ from dataclasses import dataclass, fields
 
 from guerdon.errors import InputError
 
+LONGEST_S = 10_000
+"""Seconds that a limit of time may be; clocks of the kernel count so many, for every step of a job."""
+LARGEST = 1_000_000_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What one program may use. Tests that share a process have ``cpu_s`` and ``wall_s`` each.
 
-    Raises InputError for what is not a positive number.
+    Raises InputError for what is not a positive number, or a senseless one: more than 10,000 s, or 10**9.
 
     >>> Limits(cpu_s=0.5).cpu_s
     0.5
@@ -42,3 +46,6 @@ class Limits:
             if not good or isinstance(value, bool) or value <= 0:
                 wanted = "a whole number above 0" if whole else "a number above 0"
                 raise InputError(f"{field.name} must be {wanted}, not {value!r}")
+            most = LARGEST if whole else LONGEST_S
+            if value > most:
+                raise InputError(f"{field.name} must be {most:,} at most, not {value!r}")

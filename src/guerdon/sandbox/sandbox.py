@@ -267,9 +267,11 @@ class Sandbox:
             return self._threads
 
     def abandon_threads(self) -> None:
-        """Forgets, in a fork of the process that made the sandbox, threads that are the other's."""
+        """Forgets, in a fork of the process that made the sandbox, threads that are the other's, and what they
+        are about to compile."""
         self._lock = threading.Lock()
         self._threads = None
+        self._artefacts = Artefacts()
 
     def close(self) -> None:
         """Ends everything that was started for it. What runs is waited for."""
