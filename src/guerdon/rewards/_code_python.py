@@ -69,10 +69,10 @@ def _multiplies(node: ast.AST) -> bool:
 def _be_quiet() -> None:
     """Have warnings of a completion's source, such as of a bad escape, neither be printed nor be raised.
 
-    The filter holds for the file name of such sources only. It is looked for each time, since whoever
-    saves and restores the filters, as pytest does, drops it.
+    The filter holds for the file name of such sources only. It has to be the first each time, since others
+    put theirs before it, and whoever saves and restores the filters, as pytest does, drops it.
     """
-    for kind, _, category, module, _ in warnings.filters[:4]:
+    for kind, _, category, module, _ in warnings.filters[:1]:
         if kind == "ignore" and category is Warning and getattr(module, "pattern", None) == _QUIET:
             return
     with contextlib.suppress(ValueError):  # another thread was faster to remove the same filter
