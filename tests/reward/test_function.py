@@ -14,6 +14,7 @@ import pytest
 import guerdon
 from guerdon import EvaluateResult, RewardFunction, Sample, get_reward_function, reward_function
 from guerdon.errors import BindingError, DeadlineError, ExecutionError, RewardError
+from guerdon.reward.annotations import Setting
 from guerdon.types import Provenance
 
 SAMPLE = Sample(messages=[{"role": "user", "content": "?"}, {"role": "assistant", "content": "ab"}])
@@ -289,6 +290,15 @@ def test_a_direct_call_of_what_ends_itself_is_made_here() -> None:
     assert elsewhere("a").score != os.getpid()
     assert here("a").score == os.getpid()
     assert asyncio.run(_awaited(async_here(response="a"))).score == os.getpid()
+
+
+def test_a_setting_reaches_a_call_in_a_worker() -> None:
+    @reward_function(timeout=5)
+    def sized(response: str, most: Setting[int] = 1) -> float:
+        return most
+
+    assert sized("a", most=3).unwrap() == 3.0
+    assert sized("a").unwrap() == 1.0
 
 
 # Calls with and without an event loop

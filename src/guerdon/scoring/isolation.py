@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from guerdon.reward.annotations import settings_of
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.engine import Item
 from guerdon.scoring.outcome import unpack
@@ -24,7 +25,10 @@ def evaluate_isolated(
     """
     if inside_worker():
         return reward.evaluate(sample, explicit)
-    overrides = {name: value for name, value in explicit.items() if name in reward.parameters}
+    # What the sample does not carry: fixed arguments, and settings, which are never taken from a sample.
+    settings = settings_of(reward.func) if reward.func is not None else frozenset()
+    fixed = {*reward.parameters, *settings}
+    overrides = {name: value for name, value in explicit.items() if name in fixed}
     limits = limits_of(reward, RunOptions(timeout=timeout, workers=1, concurrency=1, batch_size=1), 1)
     called = RewardFunction(reward, **overrides) if overrides else reward
     engine = make_engine(called, iter([Item(0, sample, 0)]), limits, given_workers=True)
