@@ -34,6 +34,14 @@ def shared(isolation: str = "auto", preload: tuple[str, ...] = PRELOADED) -> San
         return _made[key]
 
 
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()  # another thread of the parent may have held it
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 @atexit.register
 def _close() -> None:
     for (pid, *_), sandbox in _made.items():
