@@ -234,6 +234,18 @@ def test_a_working_directory_is_where_it_may_be(tmp_path: Path, executable: bool
     assert [box.exists() for box in lost] == [False, True]
 
 
+@pytest.mark.parametrize("tier", tiers.TIERS)
+def test_a_working_directory_in_a_private_folder(tmp_path: Path, tier: Tier) -> None:
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    code = "import sys; from guerdon.sandbox import Sandbox; print(Sandbox(sys.argv[1]).run('print(1)'))"
+    variables = {**os.environ, "TMPDIR": str(private)}
+    if not tiers.examine(tier).available:
+        pytest.skip(f"no {tier} tier: {tiers.examine(tier).reason}")
+    done = subprocess.run([sys.executable, "-c", code, tier], env=variables, capture_output=True, text=True)
+    assert "status='ok'" in done.stdout, done.stdout + done.stderr
+
+
 def test_how_a_report_reads() -> None:
     seen, read = Finding("seeing that host files exist", False), Finding("reading host files", False, "x")
     held = Finding("mounts", True)

@@ -173,13 +173,13 @@ def _confine(control: socket.socket, lane: socket.socket, owner: int, config: di
 
 def _become_stranger(box: str, shown: Sequence[str]) -> int | None:
     """Where root starts the sandbox: makes this process nobody's, who owns no file, and whose processes are
-    limited as root's never are. Returns the capability to keep for a Python that only root may read; what
-    there is to be read, Landlock says."""
+    limited as root's never are. Returns the capability to keep for a Python, or a way to the working directory,
+    that only root may read; what there is to be read, Landlock says."""
     if os.geteuid() != 0:
         return None
     kept = None
     try:
-        if not _readable_to(namespaces.STRANGER_ID, shown):
+        if not _readable_to(namespaces.STRANGER_ID, [*shown, os.path.dirname(box)]):
             if kernel.CAP_DAC_READ_SEARCH not in kernel.bound_capabilities():
                 return None
             kept = kernel.CAP_DAC_READ_SEARCH

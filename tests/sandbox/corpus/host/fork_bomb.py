@@ -2,8 +2,8 @@
 
 Linux counts processes and threads together, and 64 threads are allowed beside the processes: that is the bound.
 
-Where there is no user namespace, all tasks of the user count, so more are possible for the milliseconds until the
-run is ended for it. Leaks: landlock, bubblewrap-root
+Where there is no user namespace, all tasks of the user count, and where bubblewrap is started by root, none do: there
+more are possible for the milliseconds until the run is ended for it. Leaks: landlock, bubblewrap-root
 
 Limits: processes=8, cpu_s=0.5, wall_s=1.5
 """
