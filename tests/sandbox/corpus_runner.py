@@ -30,7 +30,7 @@ from guerdon.sandbox.sandbox import Sandbox
 
 PROBE = (CORPUS / "probe.py").read_text(encoding="utf-8")
 VICTIM = "victim = input()  # the-program-of-the-{0}program\nprint(len(victim), len(open('given').read()))"
-LATE_S = 15.0
+LATE_S = 5.0
 """Seconds beyond the wall limit in which a run must have been reported."""
 
 

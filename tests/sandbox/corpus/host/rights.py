@@ -1,6 +1,7 @@
 """Takes rights: another user, capabilities, privileges that were given up, a filter that was laid. None must be had.
 
-Landlock started by root keeps the right to read what it shows, for an interpreter in a folder that is root's alone.
+Landlock started by root may keep the right to read what it shows, for an interpreter or a working directory that only
+root can reach. Leaks: landlock-root-capabilities
 
 Variants: users, capabilities, ambient, no_new_privileges, filter, securebits, set_uid_program
 """
@@ -21,8 +22,7 @@ elif VARIANT == "capabilities":
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     data = (ctypes.c_uint32 * 6)()
     say(f"capget {syscall('capget', header, data)}: {list(data)}")
-    # The one to read any file may stay, where Landlock says which: for a Python that only root may read.
-    if data[0] & ~4 or data[1] & ~4 or data[3] or data[4]:
+    if any(data):
         breach(f"capabilities {list(data)}")
     full = (ctypes.c_uint32 * 6)(*[0xFFFFFFFF] * 6)
     if syscall("capset", header, full) == 0:
