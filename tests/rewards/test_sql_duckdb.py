@@ -116,7 +116,8 @@ def test_queries(folder: Path, query: str, gold: str, score: int) -> None:
 )
 def test_a_hostile_query_does_nothing(folder: Path, query: str, kind: str) -> None:
     before = hashlib.sha256((folder / "sea.duckdb").read_bytes()).hexdigest()
-    result = judged(folder, query, "SELECT name FROM deep", seconds=1)
+    # What is too large is found when memory runs out, which a slow machine needs longer for.
+    result = judged(folder, query, "SELECT name FROM deep", seconds=1 if kind == "too_slow" else 30)
     assert result.error is None
     found = "no_query" if result.reason == "no query found" else result.metrics["executed"].reason
     assert (result.score, found) == (-1, kind), result.reason
