@@ -46,6 +46,7 @@ def reward_function(
     timeout: float | None = None,
     ends_itself: bool = False,
     concurrency: int | None = None,
+    scale: tuple[float, float] | None = None,
     on_error: OnError = "result",
 ) -> Decorator: ...
 

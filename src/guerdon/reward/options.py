@@ -35,6 +35,9 @@ class RewardOptions:
     """That a call bounds its own time, and ends within ``timeout``: a direct one then needs no worker process."""
     concurrency: int | None = None
     """How many calls of an async reward may be in flight at once."""
+    scale: tuple[float, float] | None = None
+    """The lowest and the highest score that there can be, infinities included; ``guerdon.testing.check_reward``
+    holds the reward to it."""
     on_error: OnError = "result"
     """What a direct call does with an exception: a result with an ``error``, or raise it."""
 
@@ -45,6 +48,8 @@ class RewardOptions:
             raise BindingError(f'on_error must be "result" or "raise", not {self.on_error!r}')
         if self.timeout is not None and not (is_number(self.timeout) and 0 < self.timeout < math.inf):
             raise BindingError(f"timeout must be a positive number of seconds, not {self.timeout!r}")
+        if self.scale is not None and not _is_scale(self.scale):
+            raise BindingError(f"scale must be the lowest and the highest score, not {self.scale!r}")
         count = self.concurrency
         if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
             raise BindingError(f"concurrency must be a whole number of 1 or more, not {self.concurrency!r}")
@@ -55,6 +60,12 @@ class RewardOptions:
             raise BindingError(f"name must be a non-empty string, not {self.name!r}")
         if self.id is not None and not isinstance(self.id, str):
             raise BindingError(f"id must be a string, not {self.id!r}")
+
+
+def _is_scale(value: Any) -> bool:
+    if not isinstance(value, tuple) or len(value) != 2:
+        return False
+    return all(is_number(end) for end in value) and bool(value[0] < value[1])
 
 
 def requirement_lines(given: Any) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ _TAG_NAME = r"[A-Za-z_][\w.-]*"
 _LAYOUT = re.compile(rf"\s*(?:<({_TAG_NAME})>[^<]*</\1>\s*)+")
 
 
-@reward_function
+@reward_function(scale=(0, 1))
 def format(
     response: str,
     *,

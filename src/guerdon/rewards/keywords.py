@@ -13,7 +13,7 @@ from guerdon.rewards._parameters import non_negative, response_text, text_list, 
 from guerdon.types import EvaluateResult, MetricResult
 
 
-@reward_function
+@reward_function(scale=(0, 1))
 def keywords(
     response: str,
     keywords: str | Sequence[str] | None = None,

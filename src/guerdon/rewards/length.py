@@ -15,7 +15,7 @@ DEFAULT_MINIMUM, DEFAULT_MAXIMUM = 1.0, 200.0
 UNITS = ("words", "characters")
 
 
-@reward_function
+@reward_function(scale=(0, 1))
 def length(
     response: str,
     *,

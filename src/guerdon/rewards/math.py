@@ -69,7 +69,7 @@ _DOUBLED = re.compile(r"\{\{([^{}]*)\}\}")
 _EQUALS = re.compile(r"(?<![\\<>!:=])=(?!=)")
 
 
-@reward_function(timeout=10.0)
+@reward_function(timeout=10.0, scale=(0, 1))
 def math(
     response: str,
     ground_truth: str | float,
