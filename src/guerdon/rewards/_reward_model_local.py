@@ -81,6 +81,8 @@ class Model:
         where = {"revision": loading.revision, "trust_remote_code": False}
         try:
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(loading.model, **where)
+            # Its bars of progress would stand between the lines of the run's own.
+            transformers.logging.disable_progress_bar()
             model, report = transformers.AutoModelForSequenceClassification.from_pretrained(
                 loading.model, dtype=getattr(torch, dtype), output_loading_info=True, **where
             )

@@ -254,16 +254,24 @@ class _Traced:
     def __await__(self) -> Generator[Any, Any, list[Outcome]]:
         inner = self._coroutine.__await__()
         value: Any = None
+        thrown: BaseException | None = None
         while True:
             self._slot.start(self._index)
             try:
-                awaited = inner.send(value)
+                awaited = inner.send(value) if thrown is None else inner.throw(thrown)
             except StopIteration as stop:
                 result: list[Outcome] = stop.value
                 return result
             finally:
                 self._slot.stop()
-            value = yield awaited
+            value, thrown = None, None
+            try:
+                value = yield awaited
+            except GeneratorExit:
+                inner.close()
+                raise
+            except BaseException as error:  # of what was awaited, or a cancellation: it is the coroutine's to handle
+                thrown = error
 
 
 class _AsyncWorker:
