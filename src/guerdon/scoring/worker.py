@@ -270,7 +270,9 @@ class _Traced:
             except GeneratorExit:
                 inner.close()
                 raise
-            except BaseException as error:  # of what was awaited, or a cancellation: it is the coroutine's to handle
+            except (
+                BaseException
+            ) as error:  # of what was awaited, or a cancellation: it is the coroutine's to handle
                 thrown = error
 
 
