@@ -8,7 +8,7 @@ import logging
 import math as numbers
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import ModuleType
 from typing import Any
@@ -118,7 +118,7 @@ def math(
         return EvaluateResult(
             0.0, reason="no answer found", metrics={"answer_found": MetricResult(0.0, success=False)}
         )
-    right, reason = _judge(answer, gold, bool(_ASKS_PERCENT.search(prompt)))
+    right, reason = _verdict(answer, gold, bool(_ASKS_PERCENT.search(prompt)))
     found = MetricResult(1.0, success=True, reason=f"{answer.how} {shown(answer.text)}")
     return EvaluateResult(float(right), reason=reason, metrics={"answer_found": found})
 
@@ -168,7 +168,7 @@ def _gold_text(ground_truth: Any) -> str:
 def _gold_of(text: str) -> _Gold:
     """The ground truth in a text. Raises InputError where there is none that can be read."""
     said = readable(text)
-    marked = final_answer(said, _GOLD_PLACES)
+    marked = final_answer(said, _GOLD_PLACES, "last")
     wanted = marked.text if marked else clean(said)
     if _refusal(wanted) is not None:
         raise InputError(f"the ground truth {shown(text)} cannot be read: {_refusal(wanted)}")
@@ -191,6 +191,21 @@ def _refusal(text: str) -> str | None:
         depth += (character in "([{") - (character in ")]}")
         deepest = max(deepest, abs(depth))
     return "its brackets are nested too deep" if deepest > MAX_DEPTH else None
+
+
+def _verdict(answer: Answer, gold: _Gold, asks_percent: bool) -> tuple[bool, str]:
+    """Whether the response stands by the right answer and by no other, and why."""
+    if answer.retracted:
+        return False, f"the answer {shown(answer.text)} is denied or taken back"
+    if answer.together:
+        right, reason = _judge(replace(answer, text=answer.together), gold, asks_percent)
+        if right:
+            return right, reason
+    right, reason = _judge(answer, gold, asks_percent)
+    for rival in answer.rivals if right else ():
+        if not _judge(Answer(rival, answer.how), gold, asks_percent)[0]:
+            return False, f"the response also answers {shown(rival)}"
+    return right, reason
 
 
 def _judge(answer: Answer, gold: _Gold, asks_percent: bool) -> tuple[bool, str]:
