@@ -17,10 +17,10 @@ from guerdon.rewards._instructions_kinds import (
     whole,
 )
 from guerdon.rewards._parameters import shown
-from guerdon.rewards._sentences import sentence_ends
+from guerdon.rewards._sentences import sentences
 
 _WORD = re.compile(r"\w+")
-_DIVIDER = re.compile(r"\s?\*\*\*\s?")
+DIVIDER = re.compile(r"\s?\*\*\*\s?")
 _WORD_ENDS = re.compile(r"[.,?!'\"]")
 
 
@@ -33,7 +33,7 @@ def number_words(text: str, num_words: int, relation: str) -> Finding:
 @kind("length_constraints:number_sentences", num_sentences=whole, relation=relation)
 def number_sentences(text: str, num_sentences: int, relation: str) -> Finding:
     """Sentences as Punkt cuts them; the number that is wanted decides, so none beyond it is looked for."""
-    count = sum(1 for _ in itertools.islice(sentence_ends(text), num_sentences))
+    count = sum(1 for _ in itertools.islice(sentences(text), num_sentences))
     more = " or more" if count == num_sentences else ""
     return Finding((count < num_sentences) == (relation == "less than"), f"{count}{more} sentences")
 
@@ -41,7 +41,7 @@ def number_sentences(text: str, num_sentences: int, relation: str) -> Finding:
 @kind("length_constraints:number_paragraphs", num_paragraphs=whole)
 def number_paragraphs(text: str, num_paragraphs: int) -> Finding:
     """Paragraphs parted by ``***``, which may also stand at the start and at the end."""
-    return exactly_parted(_DIVIDER.split(text), num_paragraphs)
+    return exactly_parted(DIVIDER.split(text), num_paragraphs)
 
 
 def exactly_parted(parts: list[str], wanted: int) -> Finding:

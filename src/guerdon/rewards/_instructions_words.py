@@ -24,21 +24,21 @@ from guerdon.rewards._sentences import words
 @kind("keywords:existence", keywords=phrases)
 def existence(text: str, keywords: Sequence[str]) -> Finding:
     """Each keyword occurs, in whatever case, also inside of a longer word."""
-    missing = [keyword for keyword in keywords if not _literal(keyword).search(text)]
+    missing = [keyword for keyword in keywords if not literal(keyword).search(text)]
     return Finding(not missing, f"missing: {_listed(missing)}" if missing else "all there")
 
 
 @kind("keywords:frequency", keyword=phrase, frequency=whole, relation=relation)
 def frequency(text: str, keyword: str, frequency: int, relation: str) -> Finding:
     """How often the keyword occurs, in whatever case, also inside of a longer word."""
-    count = sum(1 for _ in _literal(keyword).finditer(text))
+    count = sum(1 for _ in literal(keyword).finditer(text))
     return compared(count, frequency, relation, f"times {shown(keyword)}")
 
 
 @kind("keywords:forbidden_words", forbidden_words=phrases)
 def forbidden_words(text: str, forbidden_words: Sequence[str]) -> Finding:
     """None of the words occurs as a whole word, in whatever case."""
-    found = [word for word in forbidden_words if _whole(word).search(text)]
+    found = [word for word in forbidden_words if whole_word(word).search(text)]
     return Finding(not found, f"found: {_listed(found)}" if found else "none there")
 
 
@@ -90,12 +90,12 @@ def no_comma(text: str) -> Finding:
 
 
 @functools.lru_cache(maxsize=1024)
-def _literal(keyword: str) -> re.Pattern[str]:
+def literal(keyword: str) -> re.Pattern[str]:
     return re.compile(re.escape(keyword), re.IGNORECASE)
 
 
 @functools.lru_cache(maxsize=1024)
-def _whole(word: str) -> re.Pattern[str]:
+def whole_word(word: str) -> re.Pattern[str]:
     """The word with no letter, digit or underscore beside it, where it ends in one itself."""
     before = r"\b" if re.match(r"\w", word) else ""
     after = r"\b" if re.match(r"\w", word[-1]) else ""

@@ -28,26 +28,26 @@ _FUSED = re.compile(
 )
 
 
-def sentence_ends(text: str) -> Iterator[int]:
-    """Where the sentences of an English text end, as Punkt (Kiss and Strunk 2006) in NLTK cuts them.
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of an English text, one by one, as Punkt (Kiss and Strunk 2006) in NLTK cuts them.
 
-    The model is the one for English that NLTK has always used. The cuts are made as NLTK makes them: of the
-    last run of marks the final one stands alone, so that ``Wow!!`` at the end counts as two. Comes piece by
-    piece: who only wants to know whether there are ten may stop there. Raises MissingExtraError without the
-    extra ``instructions``.
+    The model is the one for English that NLTK has always used. Of a run of marks at the end of the text the last
+    one is a sentence of its own, as there: ``Wow!!`` counts as two. Raises MissingExtraError without the extra
+    ``instructions``.
 
-    >>> len(list(sentence_ends("Dr. Smith came at 5 p.m. on Friday. He left.")))
-    2
+    >>> list(sentences("Dr. Smith came at 5 p.m. on Friday. He left."))
+    ['Dr. Smith came at 5 p.m. on Friday.', 'He left.']
     """
     start = 0
     for end, following in _breaks(text):
-        if end > start:
-            # Quotation marks and brackets that close belong to the sentence before them.
-            closing = _CLOSING.match(text, following)
-            yield end
-            start = closing.end() if closing else following
-    if len(text.rstrip()) > start:
-        yield len(text.rstrip())
+        if end <= start:
+            continue
+        # Quotation marks and brackets that close belong to the sentence before them.
+        closing = _CLOSING.match(text, following)
+        yield text[start : following + len(closing[0].rstrip()) if closing else end]
+        start = closing.end() if closing else following
+    if text[start:].strip():
+        yield text[start:].rstrip()
 
 
 def _breaks(text: str) -> Iterator[tuple[int, int]]:

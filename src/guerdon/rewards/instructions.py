@@ -10,7 +10,12 @@ from typing import Any
 # Each of these modules enters its kinds.
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards import _instructions_form, _instructions_length, _instructions_words
+from guerdon.rewards import (
+    _instructions_form,
+    _instructions_length,
+    _instructions_training,
+    _instructions_words,
+)
 from guerdon.rewards._instructions_kinds import KINDS, Finding, Instruction, Kind
 from guerdon.rewards._instructions_row import instructions_of
 from guerdon.rewards._parameters import one_of, response_text, shown, yes_or_no
@@ -20,7 +25,7 @@ __all__ = ["MODES", "SCORINGS", "instructions"]
 
 MODES = ("strict", "loose")
 SCORINGS = ("all", "share")
-_FAMILIES = (_instructions_form, _instructions_length, _instructions_words)
+_FAMILIES = (_instructions_form, _instructions_length, _instructions_training, _instructions_words)
 
 
 @reward_function(scale=(0, 1))
