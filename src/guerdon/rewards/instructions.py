@@ -40,7 +40,7 @@ def instructions(
     skip_thinking: bool = True,
     extra_kinds: Mapping[str, Callable[..., bool]] | None = None,
 ) -> EvaluateResult:
-    """Scores whether the response follows its verifiable instructions: the kinds of IFEval, under their ids.
+    """Scores whether the response follows its verifiable instructions, of the kinds of IFEval.
 
     The row's ``instruction_id_list`` names the kinds and ``kwargs`` holds an object of arguments for each of
     them, both also as JSON; arguments that are null count as not there. Without them the ``ground_truth``
