@@ -84,7 +84,7 @@ def _choices(name: str, arguments: Any, what: str) -> Wanted:
     if not isinstance(arguments, Mapping):
         raise InputError(f"{what}: the possible answers of {name} must be an object; {_FORMS}")
     for argument, values in arguments.items():
-        if not isinstance(values, Sequence) or isinstance(values, str | bytes) or not values:
+        if not isinstance(values, Sequence) or isinstance(values, str | bytes):
             raise InputError(
                 f"{what}: the argument {argument} of {name} must be a list of the values that are accepted, "
                 f"not {shown(values)}"

@@ -101,7 +101,9 @@ def _parts(call: Call) -> int:
 def _parts_wanted(wanted: Wanted) -> int:
     if isinstance(wanted.arguments, str):
         return 2
-    return 1 + sum(not (wanted.has_choices and "" in values) for values in wanted.arguments.values())
+    return 1 + sum(
+        not (wanted.has_choices and may_be_left_out(values)) for values in wanted.arguments.values()
+    )
 
 
 def _compare_values(given: Mapping[str, Any], wanted: Mapping[str, Any], schema: Any) -> Comparison:
@@ -124,7 +126,12 @@ def _compare_choices(given: Mapping[str, Any], wanted: Mapping[str, Any], schema
         if name in given
         and not is_accepted(given[name], _choices(choices, _property(schema, name)), _property(schema, name))
     ]
-    optional = {name for name, choices in wanted.items() if "" in choices and name not in required}
+    # Where no value is accepted, the schema cannot ask for one.
+    optional = {
+        name
+        for name, choices in wanted.items()
+        if may_be_left_out(choices) and not (choices and name in required)
+    }
     missing = [name for name in wanted if name not in given and name not in optional]
     here = [name for name in wanted if name in given and name not in wrong]
     needed = sum(name in here or name not in optional for name in wanted)
@@ -132,8 +139,18 @@ def _compare_choices(given: Mapping[str, Any], wanted: Mapping[str, Any], schema
     return Comparison(1 + len(here), 1 + len(given), 1 + needed, problem)
 
 
+def may_be_left_out(choices: Sequence[Any]) -> bool:
+    """Whether the possible answers for an argument allow that it is left out."""
+    return not choices or "" in choices
+
+
 def _choices(choices: Sequence[Any], schema: Any) -> Sequence[Any]:
-    """The values that are accepted; the mark of an optional argument is one only where texts are."""
+    """The values that are accepted; the mark of an optional argument is one only where texts are.
+
+    Where none is listed the argument should be empty or left out.
+    """
+    if not choices:
+        return [[], {}, ""]
     kind = schema.get("type") if isinstance(schema, Mapping) else None
     is_text = (
         kind in ("string", "any", "String") if kind else all(isinstance(choice, str) for choice in choices)

@@ -36,7 +36,8 @@ def readings(value: Any, schema: Any) -> list[Any]:
     text = str(value)
     kinds = _kinds(schema)
     if kinds and kinds <= _TYPES["string"]:
-        return [text]
+        # An element cannot hold a null but by its name.
+        return [text, None] if text == "null" else [text]
     read = read_json(text)
     literal, is_literal = (read.value, True) if not read.problem else python_literal(text)
     return [literal] if is_literal and kinds else [text, literal] if is_literal else [text]
