@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from rewards.judge_server import Asked, JudgeServer, Reply, judge_server, verdict
 
 from guerdon.testing import assert_cases
+from rewards.judge_server import Asked, JudgeServer, Reply, judge_server, verdict
 
 
 def words_of(text: str) -> list[str]:
@@ -52,7 +52,9 @@ def counting_judge() -> Iterator[JudgeServer]:
         yield server
 
 
-def case(response: str, expected: Any, *, prompt: str = "Write about seas.", **columns: Any) -> dict[str, Any]:
+def case(
+    response: str, expected: Any, *, prompt: str = "Write about seas.", **columns: Any
+) -> dict[str, Any]:
     return {"prompt": prompt, "response": response, "expected": expected, **columns}
 
 
@@ -151,7 +153,9 @@ REFERENCE = [
 ]
 
 PAIRWISE = [
-    case("red black", 1, reference_response="red", **FOUR, expected_metrics={"requests": 2, "position_bias": 0}),
+    case(
+        "red black", 1, reference_response="red", **FOUR, expected_metrics={"requests": 2, "position_bias": 0}
+    ),
     case("red", 0, reference_response="red black", **FOUR, expected_metrics={"position_consistency": 1}),
     case("red", 0.5, reference_response="black", **FOUR, expected_metrics={"position_consistency": 1}),
     case("red", 1, baseline="green", **FOUR),
@@ -179,13 +183,18 @@ def test_cases(kind: str, table: list[dict[str, Any]], counting_judge: JudgeServ
     assert_cases("guerdon.rewards.judge:judge", table, kind=kind, **counting_judge.options())
 
 
-def test_in_a_thread_over_an_event_loop_and_twice_the_verdict_is_the_same(counting_judge: JudgeServer) -> None:
+def test_in_a_thread_over_an_event_loop_and_twice_the_verdict_is_the_same(
+    counting_judge: JudgeServer,
+) -> None:
     import asyncio
 
     import guerdon
 
     reward = guerdon.get_reward_function("guerdon.rewards.judge:judge", **counting_judge.options())
-    row = {"messages": [{"role": "user", "content": "Seas?"}, {"role": "assistant", "content": "red"}], **FOUR}
+    row = {
+        "messages": [{"role": "user", "content": "Seas?"}, {"role": "assistant", "content": "red"}],
+        **FOUR,
+    }
     sample = guerdon.Sample.from_row(row)
     first = reward.evaluate(sample)
     asked = dict(counting_judge.asked[-1].body)
