@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, str] = {
     "serve": "guerdon.cli.serve:serve",
     "journal": "guerdon.cli.journal:journal",
     "sandbox": "guerdon.cli.sandbox:sandbox",
+    "benchmark-verifiers": "guerdon.cli.benchmark_verifiers:benchmark_verifiers",
 }
 """Name of each command and where it is."""
 
