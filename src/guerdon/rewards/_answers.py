@@ -14,15 +14,39 @@ _SENTENCE = 1_000
 _BOXES = 20
 
 
+POLICIES = ("consistent", "last")
+"""What to make of several answers: they must not contradict each other, or the last one alone counts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a response gives as its answer."""
 
     text: str
     how: str
-    """The place where it was found, one of PLACES."""
+    """How the place where it was found is called, such as ``box`` or ``the answer is``."""
     rest: str = ""
     """What the sentence goes on with, where the answer opens one."""
+    rivals: tuple[str, ...] = ()
+    """The other answers that the response gives as final and does not withdraw; none with policy "last"."""
+    together: str = ""
+    """All of its answers as one list, where it gives them side by side: ``x = \\boxed{2}, y = \\boxed{3}``."""
+    retracted: bool = False
+    """Whether the response denies it, or takes it back and gives no other."""
+
+    def is_right(self, equals: Callable[[str], bool]) -> bool:
+        """Whether the response stands by an answer, and by no other, for which ``equals`` holds.
+
+        >>> Answer("7", "box", rivals=("8",)).is_right("7".__eq__)
+        False
+        >>> Answer("7", "box", rivals=("8",), together="8, 7").is_right("8, 7".__eq__)
+        True
+        """
+        if self.retracted:
+            return False
+        if self.together and equals(self.together):
+            return True
+        return equals(self.text) and all(equals(rival) for rival in self.rivals)
 
 
 # Characters that mean the same as an ASCII spelling. Compatibility normalisation (NFKC) would go too far:
@@ -192,11 +216,11 @@ PLACES = tuple(_FINDERS)
 """Where answers are looked for, in this order."""
 
 
-def final_answer(text: str, places: Sequence[str] = PLACES) -> Answer | None:
+def final_answer(text: str, places: Sequence[str] = PLACES, policy: str = "consistent") -> Answer | None:
     """The answer in the first of the ``places`` that holds one; of several in one place the last.
 
-    >>> final_answer("6 times 7 is 42.\\n#### 42")
-    Answer(text='42', how='####', rest='')
+    >>> final_answer("6 times 7 is 42.\\n#### 42").how
+    '####'
     >>> final_answer("The answer is 42 because 6 times 7 is that.").text
     '42'
     """
