@@ -8,6 +8,7 @@ from fractions import Fraction
 from guerdon.rewards._math_forms import (
     CONSTANTS,
     Form,
+    UndefinedError,
     UnknownError,
     constant,
     divided,
@@ -92,7 +93,7 @@ class Expression:
                 form = times(form, other) if sign.text == "*" else divided(form, other)
             elif self._starts():
                 if self.tokens[self.at - 1].kind == "number" and self._peek().kind == "number":
-                    raise UnknownError("two numbers side by side")
+                    raise UndefinedError("two numbers side by side")
                 form = times(form, self._factor())
             else:
                 return form

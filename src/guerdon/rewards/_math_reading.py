@@ -43,9 +43,6 @@ _RELATIONS = frozenset({"=", "<", ">", "<=", ">=", "!=", "∈", "≈"})
 _CLOCK = re.compile(
     r"(\d{1,2}):([0-5]\d)\s*(?:\\text\s*\{)?\s*~?\s*([ap])?\.?\s*(?(3)m)\.?\s*\}?", re.IGNORECASE
 )
-_BASED = re.compile(
-    r"([0-9A-Z]+)\s*_\s*(?:\{\s*)?(?:\\text\s*\{\s*)?(\d{1,2}|[a-z]{3,8})\s*\}?\s*\}?", re.ASCII
-)
 _BASES = dict(
     zip(
         [
@@ -82,21 +79,10 @@ def read(text: str) -> Value:
     if (clock := _CLOCK.fullmatch(plain)) and (clock[3] or clock[2].startswith("0")):
         half = (clock[3] or "").lower()
         return Clock(int(clock[1]) * 60 + int(clock[2]), half)
-    if (based := _BASED.fullmatch(plain)) and (value := _based(based[1], based[2])) is not None:
-        return value
     found = tokens(plain)
     if not found:
         raise UnknownError("nothing")
     return _value(found)
-
-
-def _based(digits: str, base: str) -> Based | None:
-    number = _BASES.get(base, 0) if base.isalpha() else int(base)
-    if not 2 <= number <= 36 or not digits[0].isalnum():
-        return None
-    if digits.isalpha() or any(int(digit, 36) >= number for digit in digits):
-        return None
-    return Based(digits.lstrip("0") or "0", number)
 
 
 def _depths(found: Sequence[Token]) -> list[int]:
@@ -190,7 +176,7 @@ def _element(found: Sequence[Token]) -> Value:
     if ":" in signs:
         places = [at for at, token in enumerate(found) if token == Token("sign", ":") and not depths[at]]
         return Ratio(tuple(_element(part) for part in _nonempty(_split(found, places))))
-    if (name := _overlined(found)) is not None:
+    if (name := _overlined(found) or _based(found)) is not None:
         return name
     return quantity(found)
 
@@ -218,6 +204,19 @@ def _overlined(found: Sequence[Token]) -> Value | None:
         if letters and len(letters) + 2 * (found[1].kind == "open") == len(found) - 1:
             return Word("overline " + "".join(sorted(letters)))
     return None
+
+
+def _based(found: Sequence[Token]) -> Based | None:
+    """Digits with their base below them: 4210_5, 1A_{16}."""
+    texts = [token.text for token in found if token.text != "{"]
+    if found[0].kind != "number" or "_" not in texts:
+        return None
+    at = texts.index("_")
+    digits, base = "".join(texts[:at]), "".join(texts[at + 1 :])
+    number = _BASES.get(base, 0) if base.isalpha() else int(base) if base.isdecimal() and len(base) < 3 else 0
+    if not digits.isalnum() or not 2 <= number <= 36 or any(int(digit, 36) >= number for digit in digits):
+        return None
+    return Based(digits.lstrip("0") or "0", number)
 
 
 def _nonempty(parts: list[Sequence[Token]]) -> list[Sequence[Token]]:
@@ -425,6 +424,8 @@ def _scale(words: str) -> tuple[Rational, bool, Unit | None]:
     rest = words.split()
     while rest and rest[0].lower().rstrip("s") in SCALES:
         scale *= SCALES[rest.pop(0).lower().rstrip("s")]
+    if any(word.lower().rstrip("s") in SCALES for word in rest):
+        raise UnknownError("a number behind a unit")
     if rest and rest[0].lower() in PERCENT:
         return scale, True, None
     return scale, False, unit(" ".join(rest)) if rest else None
