@@ -113,7 +113,7 @@ class Expression:
 
     def _factor(self) -> Form:
         mixed = self._mixed_number()
-        return mixed if mixed is not None else self._powers(self._atom())
+        return self._powers(self._atom() if mixed is None else mixed)
 
     def _mixed_number(self) -> Form | None:
         r"""3\frac{1}{2} and 3 1/2 are sums."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from itertools import product
 
 from guerdon.rewards._math_expressions import Expression
@@ -39,6 +38,7 @@ from guerdon.rewards._math_values import (
 
 MAX_ITEMS = 200
 _MAX_ALTERNATIVES = 16
+_EXPONENTS = (-3, -2, -1, 1, 2, 3)
 _RELATIONS = frozenset({"=", "<", ">", "<=", ">=", "!=", "∈", "≈"})
 _CLOCK = re.compile(
     r"(\d{1,2}):([0-5]\d)\s*(?:\\text\s*\{)?\s*~?\s*([ap])?\.?\s*(?(3)m)\.?\s*\}?", re.IGNORECASE
@@ -63,6 +63,7 @@ _BASES = dict(
         strict=True,
     )
 )
+_SET = Token("open", "set")
 _MINUS_INFINITY, _INFINITY = negative(symbol("oo")), symbol("oo")
 _REALS = Interval(_MINUS_INFINITY, _INFINITY, (False, False))
 
@@ -138,7 +139,11 @@ def _items(found: Sequence[Token]) -> list[Value]:
 
 def _alternatives(part: Sequence[Token]) -> list[Sequence[Token]]:
     """An element once for each choice of its signs ±; with ∓ in it, the upper and the lower signs."""
-    places = [at for at, token in enumerate(part) if token.kind == "sign" and token.text in ("±", "∓")]
+    places, sets = [], 0
+    for at, token in enumerate(part):
+        sets += (token == _SET) - (token.kind == "close" and token.text == "set")
+        if token.kind == "sign" and token.text in ("±", "∓") and not sets:  # a set has its own elements
+            places.append(at)
     if not places:
         return [part]
     together = any(part[at].text == "∓" for at in places)
@@ -312,6 +317,10 @@ def _bracketed(found: Sequence[Token]) -> Value | None:
     if not any(token.kind == "comma" and not depths[at] for at, token in enumerate(inside)):
         if opening == "(" and len(inside) == 1 and inside[0].kind == "text":
             return _single(inside[0])
+        if inside[0].text == "array" and not any(
+            _depths(inside)[at] == 0 for at in range(1, len(inside) - 1)
+        ):
+            return _matrix(inside[1:-1])
         if opening == "{" == closing:
             return _element(inside)
         return None
@@ -440,21 +449,18 @@ def _places(found: Sequence[Token], scale: Rational) -> int | None:
 
 
 def as_measure(value: Quantity) -> Quantity | None:
-    """The other reading of an expression such as 5m: a number with a unit of one letter."""
+    """The other reading of an expression such as 5m or 3m/s: a number with units of one letter."""
     form = value.form
     if form.under != UNIT or len(form.over) != 1 or value.unit is not None:
         return None
     ((terms, factor),) = form.over.items()
-    letters = [(atom, exponent) for atom, exponent in terms if isinstance(atom, str) and known(atom)]
-    if len(letters) != 1 or len(letters[0][0]) != 1:
+    letters = {atom: exponent for atom, exponent in terms if isinstance(atom, str) and len(atom) == 1}
+    if not letters or not all(
+        known(letter) and exponent in _EXPONENTS for letter, exponent in letters.items()
+    ):
         return None
-    atom, exponent = letters[0]
-    kept = frozenset(terms - {(atom, exponent)})
-    measured = unit(f"{atom}^{exponent}" if exponent != 1 else str(atom))
-    if exponent not in (1, 2, 3):
-        return None
-    return Quantity(Form({kept or ONE: factor}, UNIT), value.is_decimal, value.places, False, measured)
-
-
-def number_of(digits: str, base: int) -> Fraction:
-    return Fraction(int(digits, base))
+    over = [f"{letter}^{exponent}" for letter, exponent in letters.items() if exponent > 0]
+    under = [f"/ {letter}^{-exponent}" for letter, exponent in letters.items() if exponent < 0]
+    kept = frozenset((atom, exponent) for atom, exponent in terms if atom not in letters)
+    bare = Form({kept or ONE: factor}, UNIT)
+    return Quantity(bare, value.is_decimal, value.places, False, unit(" ".join([*over, *under])))
