@@ -166,7 +166,9 @@ OTHERWISE: list[tuple[str, Any, str, Mapping[str, Any], int]] = [
 
 UNREADABLE: list[tuple[Any, str]] = [
     (True, "must be text or a number, not True"),
-    (["18"], "must be text or a number, not a list"),
+    ([], "the ground truth is an empty list; give at least one"),
+    ([["18"]], "must be text or a number, not a list"),
+    (["18", "???"], 'ground truth "???" cannot be read as mathematics'),
     (float("nan"), "must be finite, not nan"),
     (float("-inf"), "must be finite, not -inf"),
     ("", 'ground truth "" cannot be read: it is empty'),
