@@ -62,7 +62,7 @@ def read_json_at(text: str, at: int) -> Read:
         problems.append(f"{name} is no JSON")
 
     decoder = json.JSONDecoder(
-        object_pairs_hook=members, parse_constant=constant, parse_float=_real, parse_int=_integer
+        object_pairs_hook=members, parse_constant=constant, parse_float=real, parse_int=integer
     )
     try:
         value, end = decoder.raw_decode(text, at)
@@ -75,7 +75,7 @@ def read_json_at(text: str, at: int) -> Read:
     return Read(value, end, problems[0] if problems else "")
 
 
-def _real(digits: str) -> float | Decimal:
+def real(digits: str) -> float | Decimal:
     """A float, or the exact number where a float would make infinity or zero of it."""
     number = float(digits)
     if number in (float("inf"), float("-inf")) or (not number and re.search("^[^eE]*[1-9]", digits)):
@@ -83,8 +83,8 @@ def _real(digits: str) -> float | Decimal:
     return number
 
 
-def _integer(digits: str) -> int | Decimal:
-    # Python refuses to make an int of more digits, by default from 4,300 on.
+def integer(digits: str) -> int | Decimal:
+    """An int, or the exact number where Python refuses to make an int: by default from 4,300 digits on."""
     return int(digits) if len(digits) <= 4000 else Decimal(digits)
 
 

@@ -6,14 +6,14 @@ import json
 import math as numbers
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from guerdon.errors import DeadlineError, InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._answers import PLACES, Answer, clean, final_answer, readable
+from guerdon.rewards._answers import PLACES, POLICIES, Answer, clean, final_answer, readable
 from guerdon.rewards._math_equality import equal
 from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError
 from guerdon.rewards._math_library import math_verify, parsed, verified
@@ -30,7 +30,6 @@ MAX_ANSWER = 1_000
 MAX_DEPTH = 12
 """How deep its brackets may be nested; parsing time grows steeply with it."""
 MODES = ("strict", "tolerant")
-CANDIDATES = ("consistent", "last")
 _GOLD_PLACES = ("boxed", "hashes", "tag", "phrase", "label")
 
 _WORD = re.compile(r"[A-Za-z]{2,}(?:['’][a-z]+)?")
@@ -126,14 +125,14 @@ def math(
         yes_or_no(order_matters, "order_matters"),
         bool(_ASKS_PERCENT.search(prompt)),
     )
-    policy = one_of(candidates, CANDIDATES, "candidates")
+    policy = one_of(candidates, POLICIES, "candidates")
     golds = [_gold_of(text) for text in _gold_texts(ground_truth)]
-    answer = final_answer(readable(response_text(response)), _places(extract))
+    answer = final_answer(readable(response_text(response)), _places(extract), policy)
     if answer is None:
         return EvaluateResult(
             0.0, reason="no answer found", metrics={"answer_found": MetricResult(0.0, success=False)}
         )
-    right, reason = _judge(answer, golds, rules, policy)
+    right, reason = _verdict(answer, golds, rules)
     found = MetricResult(1.0, success=True, reason=f"{answer.how} {shown(answer.text)}")
     return EvaluateResult(float(right), reason=reason, metrics={"answer_found": found})
 
@@ -192,7 +191,7 @@ def _gold_text(ground_truth: Any) -> str:
 def _gold_of(text: str) -> _Gold:
     """The ground truth in a text. Raises InputError where there is none that can be read."""
     said = readable(text)
-    marked = final_answer(said, _GOLD_PLACES)
+    marked = final_answer(said, _GOLD_PLACES, "last")
     wanted = marked.text if marked else clean(said)
     if (refusal := _refusal(wanted)) is not None:
         raise InputError(f"the ground truth {shown(text)} cannot be read: {refusal}")
@@ -243,7 +242,22 @@ def _refusal(text: str) -> str | None:
     return "its brackets are nested too deep" if deepest > MAX_DEPTH else None
 
 
-def _judge(answer: Answer, golds: Sequence[_Gold], rules: Rules, policy: str) -> tuple[bool, str]:
+def _verdict(answer: Answer, golds: Sequence[_Gold], rules: Rules) -> tuple[bool, str]:
+    """Whether the response stands by a right answer and by no other, and why."""
+    if answer.retracted:
+        return False, f"the answer {shown(answer.text)} is denied or taken back"
+    if answer.together:
+        right, reason = _judge(replace(answer, text=answer.together), golds, rules)
+        if right:
+            return right, reason
+    right, reason = _judge(answer, golds, rules)
+    for rival in answer.rivals if right else ():
+        if not _judge(Answer(rival, answer.how), golds, rules)[0]:
+            return False, f"the response also answers {shown(rival)}"
+    return right, reason
+
+
+def _judge(answer: Answer, golds: Sequence[_Gold], rules: Rules) -> tuple[bool, str]:
     """Whether the answer is right, and why."""
     if refusal := _refusal(answer.text):
         return False, f"the answer cannot be read: {refusal}"
@@ -252,10 +266,6 @@ def _judge(answer: Answer, golds: Sequence[_Gold], rules: Rules, policy: str) ->
     right = next((gold for gold in golds if _is_right(answer.text, gold, rules)), None)
     if right is None:
         return False, f"{shown(answer.text)} is not {' or '.join(shown(gold.text) for gold in golds[:5])}"
-    if policy == "consistent":
-        for rival in getattr(answer, "rivals", ()):
-            if _refusal(rival) or not _is_right(rival, right, rules):
-                return False, f"the response also answers {shown(rival)}"
     return True, f"{shown(answer.text)} equals {shown(right.text)}"
 
 
