@@ -37,6 +37,7 @@ from guerdon.rewards._math_values import (
 )
 
 MAX_ITEMS = 200
+MAX_DIGITS = 1_000
 _MAX_ALTERNATIVES = 16
 _EXPONENTS = (-3, -2, -1, 1, 2, 3)
 _RELATIONS = frozenset({"=", "<", ">", "<=", ">=", "!=", "∈", "≈"})
@@ -77,6 +78,8 @@ def read(text: str) -> Value:
     True
     """
     plain = text.strip()
+    if plain.isdecimal() and plain.isascii() and len(plain) <= MAX_DIGITS:
+        return Quantity(constant(int(plain)))
     if (clock := _CLOCK.fullmatch(plain)) and (clock[3] or clock[2].startswith("0")):
         half = (clock[3] or "").lower()
         return Clock(int(clock[1]) * 60 + int(clock[2]), half)

@@ -124,7 +124,7 @@ def math(
         _share(absolute_tolerance, "absolute_tolerance"),
         yes_or_no(require_units, "require_units"),
         yes_or_no(order_matters, "order_matters"),
-        bool(_ASKS_PERCENT.search(prompt)),
+        "percent" in prompt.lower() and bool(_ASKS_PERCENT.search(prompt)),
     )
     policy = one_of(candidates, POLICIES, "candidates")
     golds = [_gold_of(text) for text in _gold_texts(ground_truth)]
@@ -146,6 +146,8 @@ class _Gold:
     value: Value | None
     """None where only math-verify reads it, and for prose."""
     words: frozenset[str]
+    plain: str
+    """The text in normal spelling."""
     is_prose: bool = False
     """Whether it only equals itself."""
 
@@ -196,19 +198,23 @@ def _gold_of(text: str) -> _Gold:
     wanted = marked.text if marked else clean(said)
     if (refusal := _refusal(wanted)) is not None:
         raise InputError(f"the ground truth {shown(text)} cannot be read: {refusal}")
-    words = _words(wanted)
+    words, plain = _words(wanted), normal(wanted)
     if _is_said(wanted):
-        return _Gold(wanted, None, words, is_prose=True)
+        return _Gold(wanted, None, words, plain, is_prose=True)
     value = _reading(wanted)
     if isinstance(value, TooLargeError):
         raise DeadlineError(f"the ground truth {shown(wanted)} cannot be evaluated: {value}")
     if not isinstance(value, ArithmeticError):
-        return _Gold(wanted, value, words)
+        return _Gold(wanted, value, words, plain)
     if _has_words(wanted):
-        return _Gold(wanted, None, words, is_prose=True)
+        return _Gold(wanted, None, words, plain, is_prose=True)
     if isinstance(value, UndefinedError) or parsed(wanted).expression is None:
         raise InputError(f"the ground truth {shown(text)} cannot be read as mathematics")
-    return _Gold(wanted, None, words)
+    return _Gold(wanted, None, words, plain)
+
+
+def _is_digits(text: str) -> bool:
+    return text.isdecimal() and text.isascii()
 
 
 def _is_said(text: str) -> bool:
@@ -280,13 +286,15 @@ def _objection(answer: Answer, golds: Sequence[_Gold]) -> str | None:
 
 
 def _words(text: str) -> frozenset[str]:
+    if not _LETTERS.search(text):
+        return frozenset()
     found = _WORD.findall(_COMMAND.sub(" ", text))
     return frozenset(word.lower().replace("’", "'") for word in found)
 
 
 def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
     """Whether a text equals the ground truth. Raises DeadlineError for a number beyond evaluation."""
-    mine, wanted = normal(text), normal(gold.text)
+    mine, wanted = text if _is_digits(text) else normal(text), gold.plain
     if mine == wanted:
         return True
     if gold.is_prose or isinstance(gold.value, Word):
