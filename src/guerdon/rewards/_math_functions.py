@@ -38,7 +38,7 @@ from guerdon.rewards._math_forms import (
 from guerdon.rewards._math_numeric import sign
 
 _TRIAL = 10_000
-_MAX_ROOT = 60
+_MAX_ROOT = 1_000
 _MAX_POWER = 12.0
 """The natural logarithm of how many terms a power of a sum may have before like ones are put together."""
 _MAX_FACTORIAL = 20_000
@@ -293,6 +293,18 @@ def factorial(form: Form) -> Form:
     return constant(_factorial(value.numerator))
 
 
+def double_factorial(form: Form) -> Form:
+    """The product of every other number down from one: 7!! is 7·5·3·1."""
+    value = form.rational
+    if value is None:
+        return call("double factorial", form)
+    if value.denominator != 1 or value < 0:
+        raise UndefinedError("a factorial of what is no natural number")
+    if value > _MAX_FACTORIAL:
+        raise TooLargeError("a factorial with too many digits")
+    return constant(math.prod(range(value.numerator, 0, -2)))
+
+
 @lru_cache(maxsize=64)
 def _factorial(number: int) -> int:
     return math.factorial(number)
@@ -402,6 +414,8 @@ def cosine(form: Form) -> Form:
     return call("cos", form)
 
 
+UNKNOWN_FUNCTIONS = frozenset("fghFGH")
+"""What is a function where brackets follow, and nothing is known of it."""
 FUNCTIONS: Mapping[str, Function] = {
     "sin": sine,
     "cos": cosine,
@@ -416,7 +430,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "ceil": lambda form: rounded(form, "ceil"),
     **{
         name: (lambda form, name=name: call(name, form))  # type: ignore[misc]
-        for name in ("arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "f", "g", "h", "F", "G", "H")
+        for name in ("arcsin", "arccos", "arctan", "sinh", "cosh", "tanh")
     },
 }
-"""The functions of one argument by name; ``f`` and its like are unknown ones."""
+"""The functions of one argument by name."""

@@ -20,7 +20,7 @@ from guerdon.rewards._math_forms import (
 )
 from guerdon.rewards._math_numeric import real
 from guerdon.rewards._math_tokens import Token, tokens
-from guerdon.rewards._math_units import PERCENT, SCALES, Unit, known, unit
+from guerdon.rewards._math_units import CHANGES, PERCENT, SCALES, Unit, known, unit
 from guerdon.rewards._math_values import (
     Based,
     Clock,
@@ -198,10 +198,11 @@ def _single(token: Token) -> Value:
         return _REALS
     if len(token.text) == 1 and token.text.isalpha():
         return Quantity(symbol(token.text))
-    return Word(_spoken(token.text))
+    return Word(spoken(token.text))
 
 
-def _spoken(text: str) -> str:
+def spoken(text: str) -> str:
+    """The words of a text in small letters."""
     return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
@@ -250,7 +251,7 @@ def _relation(found: Sequence[Token], depths: Sequence[int]) -> Value:
 def _side(part: Sequence[Token]) -> Value:
     """One side of a relation; words on it are a name."""
     if all(token.kind == "text" for token in part):
-        return Word(_spoken(" ".join(token.text for token in part)))
+        return Word(spoken(" ".join(token.text for token in part)))
     return _element(part)
 
 
@@ -367,7 +368,7 @@ def quantity(found: Sequence[Token]) -> Value:
     found, money = _without_money(list(found))
     found, words = _without_words(found)
     if not found:
-        return Word(_spoken(words))
+        return Word(spoken(words))
     scale, is_percent, measured = _scale(words)
     if found[-1] == Token("sign", "%"):
         found, is_percent = found[:-1], True
@@ -436,10 +437,10 @@ def _scale(words: str) -> tuple[Rational, bool, Unit | None]:
     rest = words.split()
     while rest and rest[0].lower().rstrip("s") in SCALES:
         scale *= SCALES[rest.pop(0).lower().rstrip("s")]
-    if any(word.lower().rstrip("s") in SCALES for word in rest):
-        raise UnknownError("a number behind a unit")
     if rest and rest[0].lower() in PERCENT:
         return scale, True, None
+    if any(word.lower().rstrip("s") in SCALES or word.lower() in CHANGES for word in rest):
+        raise UnknownError("words that change the number before them")
     return scale, False, unit(" ".join(rest)) if rest else None
 
 

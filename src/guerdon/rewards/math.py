@@ -18,7 +18,7 @@ from guerdon.rewards._math_equality import equal
 from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError
 from guerdon.rewards._math_library import agrees, math_verify, parsed
 from guerdon.rewards._math_quantities import Rules
-from guerdon.rewards._math_reading import read
+from guerdon.rewards._math_reading import read, spoken
 from guerdon.rewards._math_tokens import is_word
 from guerdon.rewards._math_values import Based, Clock, Value, Word, quantities
 from guerdon.rewards._numbers import normal
@@ -294,15 +294,17 @@ def _words(text: str) -> frozenset[str]:
 
 def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
     """Whether a text equals the ground truth. Raises DeadlineError for a number beyond evaluation."""
-    mine, wanted = text if _is_digits(text) else normal(text), gold.plain
+    wanted = gold.plain
+    if _is_digits(text) and _is_digits(wanted) and rules.relative is None and rules.absolute is None:
+        return int(text) == int(wanted)
+    mine = normal(text)
     if mine == wanted:
         return True
-    if gold.is_prose or isinstance(gold.value, Word):
-        if mine.casefold() == wanted.casefold():
-            return True
-        if gold.is_prose:
-            return False
+    if (gold.is_prose or isinstance(gold.value, Word)) and mine.casefold() == wanted.casefold():
+        return True
     value = _reading(text)
+    if gold.is_prose:
+        return isinstance(value, Word) and value == Word(spoken(wanted))
     if isinstance(value, TooLargeError):
         raise DeadlineError(f"the answer {shown(text)} cannot be evaluated: {value}")
     if isinstance(value, UndefinedError):
