@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -22,8 +22,8 @@ from guerdon.rewards._math_forms import (
     variables,
 )
 from guerdon.rewards._math_functions import UNKNOWN_FUNCTIONS
+from guerdon.rewards._math_measures import as_measure
 from guerdon.rewards._math_numeric import approximate, differs
-from guerdon.rewards._math_reading import as_measure
 from guerdon.rewards._math_units import Unit
 from guerdon.rewards._math_values import Quantity
 
@@ -46,6 +46,15 @@ class Rules:
 
 
 STRICT = Rules()
+
+
+def every(results: Iterable[bool | None]) -> bool | None:
+    told: bool | None = True
+    for result in results:
+        if result is False:
+            return False
+        told = None if result is None else told
+    return told
 
 
 def equal_forms(mine: Form, gold: Form) -> bool | None:

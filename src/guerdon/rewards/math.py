@@ -17,8 +17,9 @@ from guerdon.rewards._answers import PLACES, POLICIES, Answer, clean, final_answ
 from guerdon.rewards._math_equality import equal
 from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError
 from guerdon.rewards._math_library import agrees, math_verify, parsed
+from guerdon.rewards._math_measures import spoken
 from guerdon.rewards._math_quantities import Rules
-from guerdon.rewards._math_reading import read, spoken
+from guerdon.rewards._math_reading import read
 from guerdon.rewards._math_tokens import is_word
 from guerdon.rewards._math_values import Based, Clock, Value, Word, quantities
 from guerdon.rewards._numbers import normal
