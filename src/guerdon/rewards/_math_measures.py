@@ -113,7 +113,7 @@ def _scale(words: str) -> tuple[Rational, bool, Unit | None]:
 
 
 def _places(found: Sequence[Token], scale: Rational) -> int | None:
-    numbers = [token for token in found if token.kind != "sign" or token.text not in "+-"]
+    numbers = [token for token in found if token.kind not in ("sign", "letter") or token.text in "*^"]
     if scale != 1 or len(numbers) != 1 or numbers[0].kind != "number" or "." not in numbers[0].text:
         return None
     digits, _, exponent = numbers[0].text.lower().partition("e")
