@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from guerdon.rewards._answers_visible import ANSWER_TAG
+from guerdon.rewards._answers_withdrawn import denies
 
 MOST = 20
 """Marks of a kind that are looked at, from the last one backwards."""
@@ -194,6 +195,8 @@ def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
         value = _formula(span) + _percent_after(rest, 0)
         return Mark(place, how, value, found.start(), span.end(), rest)
     sentence = _BOLD.sub(r"\2", text[at : min(end, at + MOST * _SENTENCE)]).strip("*_` \t")
+    if denies(sentence):
+        return Mark(place, how, clean(sentence), found.start(), at, is_value=False)
     opening = _OPENING.match(sentence[:_SENTENCE])
     is_compound = opening is not None and _COMPOUND.match(opening.string, opening.end()) is not None
     if opening and not is_compound:
@@ -268,7 +271,7 @@ def marks(text: str, places: Collection[str]) -> list[Mark]:
     for number, mark in enumerate(found):
         if mark.place not in places:
             continue
-        inner = next((m for m in reversed(found[number + 1 :]) if m.end <= mark.end and m.text), None)
+        inner = next((m for m in reversed(found[number + 1 :]) if m.start < mark.end and m.text), None)
         if inner is None:
             kept.append(mark)
         elif inner.place not in places:
