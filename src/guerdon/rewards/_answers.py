@@ -118,8 +118,10 @@ def _marked(text: str, main: Mark, live: Sequence[Mark], policy: str) -> Answer:
     boxes = [mark for mark in live if mark.place == "boxed"]
     are_one = main in boxes and are_side_by_side(text, boxes)
     rivals = [mark.text for mark in live if mark is not main and _contradicts(text, mark, main, are_one)]
-    rivals += alternatives(text, main)
-    together = ", ".join(box.text for box in boxes) if are_one or are_parts(text, boxes) else ""
+    others = alternatives(text, main)
+    listed = [box.text for box in boxes] if are_one or are_parts(text, boxes) else [main.text, *others]
+    together = ", ".join(listed) if len(listed) > 1 else ""
+    rivals += others
     return Answer(main.text, main.how, main.rest, tuple(dict.fromkeys(rivals)), together)
 
 

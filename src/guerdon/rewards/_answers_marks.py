@@ -90,6 +90,7 @@ _RIGHT_SIDE = re.compile(
     r"=\s*(?P<side>(?:[^\s=A-Za-z$]|\s|\\?(?:sqrt|frac|pi|log|ln|sin|cos|tan|exp)(?![A-Za-z])"
     r"|(?<![A-Za-z])[A-Za-z](?![A-Za-z]))+)\Z"
 )
+_AND = re.compile(r"\s*(?:[,;、]\s*(?:and\b)?|and\b|und\b|et\b|y\b|和)\s*", re.IGNORECASE)
 _LINE = 300
 """Characters at the end in which a formula without dollar signs is looked for."""
 # "10 minutes and 30 seconds" is one answer.
@@ -191,6 +192,8 @@ def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
     sentence_end = _SENTENCE_END.search(text, span.end() if span else at)
     end = sentence_end.start() if sentence_end else len(text)
     if span:
+        if (listed := _listed(text, span, end)) is not None:
+            return Mark(place, how, listed, found.start(), end)
         rest = text[span.end() : end]
         value = _formula(span) + _percent_after(rest, 0)
         return Mark(place, how, value, found.start(), span.end(), rest)
@@ -206,6 +209,17 @@ def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
     if words > 1 and not is_compound and (picked := last(sentence[:_SENTENCE])):
         return Mark(place, how, picked.text, found.start(), end, is_value=False)
     return Mark(place, how, clean(sentence), found.start(), end, is_value=words <= 1 or is_compound)
+
+
+def _listed(text: str, span: re.Match[str], end: int) -> str | None:
+    """The formulas as one list, where the whole sentence is "$2$, $3$ and $5$"."""
+    formulas = [_formula(span)]
+    while joint := _AND.match(text, span.end(), end):
+        if (following := _SPAN.match(text, joint.end(), end)) is None:
+            return None
+        span = following
+        formulas.append(_formula(span))
+    return ", ".join(formulas) if len(formulas) > 1 and not text[span.end() : end].strip() else None
 
 
 def _formula(span: re.Match[str]) -> str:
