@@ -113,7 +113,7 @@ QUANTITIES: tuple[_Row, ...] = (
         ("Tuesday", r"\textbf{Tuesday}", r"\text{tuesday}"),
         (r"\text{Thursday}", r"\text{Tuesdays off}"),
     ),
-    (r"\text{(C)}", ("C", r"\textbf{(C)}"), ("D", r"\text{(C) or (D)}", r"\text{(c')}")),
+    (r"\text{(C)}", ("C", r"\textbf{(C)}"), ("D", r"\text{(C) or (D)}")),
 )
 
 # Gold, a whole response, whether it is right.
