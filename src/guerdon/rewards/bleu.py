@@ -67,7 +67,7 @@ def bleu(
     golds = accepted(ground_truth, references)
     text = said(response_text(response)).strip()
     read = text[: 20 * max(map(len, golds)) + _BEYOND]
-    found = metric.sentence_score(read, list(golds))
+    found = metric.corpus_score([read], [[gold] for gold in golds])
     # The precision of every order shrinks with the length, and with them their mean.
     share = len(read) / max(1, len(text))
     metrics = {"brevity_penalty": MetricResult(found.bp)}
