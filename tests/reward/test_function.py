@@ -274,6 +274,19 @@ def test_a_direct_call_with_a_deadline_gets_its_arguments() -> None:
     assert RewardFunction(given, level=5)(messages, ground_truth="g", level=3, step=7).unwrap() == 1.0
 
 
+def test_a_direct_async_call_of_what_ends_itself_has_its_deadline() -> None:
+    @reward_function(timeout=0.05, ends_itself=True)
+    async def slow(response: str) -> float:
+        await asyncio.sleep(60 if response == "slow" else 0)
+        return 1.0
+
+    result = asyncio.run(slow(response="slow"))
+    assert (result.score, result.error_kind) == (None, "timeout")
+    assert result.error == "slow did not end within 0.05 s"
+    assert result.provenance is not None
+    assert asyncio.run(slow(response="quick")).score == 1.0
+
+
 def test_a_direct_call_of_what_ends_itself_is_made_here() -> None:
     @reward_function(timeout=5)
     def elsewhere(response: str) -> float:

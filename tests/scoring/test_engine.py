@@ -253,6 +253,49 @@ def test_an_async_reward_fails_alone(reward: Any, kind: str) -> None:
     assert scores.scores.count(1.0) == 11
 
 
+async def _handles_a_thread_that_raised(response: str) -> float:
+    try:
+        return await asyncio.to_thread(float, response)
+    except ValueError:
+        return -1.0
+
+
+def test_what_is_awaited_may_raise() -> None:
+    scores = guerdon.score(_handles_a_thread_that_raised, ["1", "one", "2"], workers=1)
+    assert [result.score for result in scores] == [1.0, -1.0, 2.0]
+
+
+async def _unhandled(response: str) -> float:
+    return await asyncio.to_thread(float, response)
+
+
+def test_what_is_awaited_and_raises_fails_its_sample_only() -> None:
+    scores = guerdon.score(_unhandled, ["1", "one", "2"], workers=1)
+    assert [result.score for result in scores] == [1.0, None, 2.0]
+    assert scores[1].error_kind == "exception"
+    assert "could not convert string to float" in str(scores[1].error)
+
+
+def _needs_a_model(model: str) -> None:
+    if model != "there":
+        raise InputError(f"there is no model {model}")
+    os.environ["PREPARED"] = model
+
+
+def test_a_reward_prepares_itself_in_its_workers() -> None:
+    @guerdon.reward_function(prepare=_needs_a_model)
+    def reward(response: str, *, model: str) -> float:
+        return float(os.environ["PREPARED"] == model)
+
+    assert guerdon.score(reward, ["a", "b"], workers=1, model="there").scores == [1.0, 1.0]
+    assert "PREPARED" not in os.environ
+    with pytest.raises(InputError, match="there is no model lost"):
+        guerdon.score(reward, ["a", "b"], workers=1, model="lost")
+    composed = reward.__class__(reward, model="lost") + guerdon.reward_function(lambda response: 1.0)
+    with pytest.raises(InputError, match="there is no model lost"):
+        guerdon.score(composed, ["a"], workers=1)
+
+
 def test_async_calls_are_bounded() -> None:
     running, most = 0, 0
 

@@ -32,7 +32,9 @@ COMMANDS: Mapping[str, str] = {
     "test": "guerdon.cli.test:test",
     "serve": "guerdon.cli.serve:serve",
     "journal": "guerdon.cli.journal:journal",
+    "judge": "guerdon.cli.judge:judge",
     "sandbox": "guerdon.cli.sandbox:sandbox",
+    "benchmark-verifiers": "guerdon.cli.benchmark_verifiers:benchmark_verifiers",
 }
 """Name of each command and where it is."""
 

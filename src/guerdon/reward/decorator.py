@@ -47,6 +47,7 @@ def reward_function(
     ends_itself: bool = False,
     concurrency: int | None = None,
     scale: tuple[float, float] | None = None,
+    prepare: Callable[..., object] | None = None,
     on_error: OnError = "result",
 ) -> Decorator: ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType, MethodType, TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
 from pydantic import ValidationError
 
 from guerdon.checks import reason_of
-from guerdon.errors import BindingError, ExecutionError, InvalidResultError
+from guerdon.errors import BindingError, DeadlineError, ExecutionError, InvalidResultError
 from guerdon.reward import seams
 from guerdon.reward.arithmetic import scaled, times, total
 from guerdon.reward.calls import by_name, coerced_batch, is_batch_call, sample_of
@@ -247,6 +247,13 @@ class RewardFunction(Generic[Verdict]):
         """The same reward under another name, which is the name of its metric in a composition."""
         return RewardFunction.of_scorer(self._scorer, replace(self.options, name=name))
 
+    def prepare(self) -> None:
+        """Have the reward and its components do what they do once in a process, before the first sample."""
+        for component in self.components:
+            component.reward.prepare()
+        if self.options.prepare is not None:
+            self.options.prepare(**self.parameters)
+
     # Scoring one sample or a batch: never raises but for what is no Exception.
 
     def evaluate(self, sample: Sample, explicit: Explicit = NOTHING) -> EvaluateResult:
@@ -386,7 +393,20 @@ class RewardFunction(Generic[Verdict]):
             result = await asyncio.to_thread(seams.isolation, self, sample, explicit, self.timeout)
             result.__dict__["provenance"] = self.provenance
             return self._delivered(result)
-        return self._delivered(await self.aevaluate(sample, explicit))
+        return self._delivered(await self._within_timeout(self.aevaluate(sample, explicit)))
+
+    async def _within_timeout(self, verdict: Awaitable[EvaluateResult]) -> EvaluateResult:
+        """The verdict of an async call on this event loop, which is cancelled at its deadline."""
+        import asyncio
+
+        try:
+            async with asyncio.timeout(self.timeout) as deadline:
+                return await verdict
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            error = DeadlineError(f"{self.name} did not end within {self.timeout:g} s", reward=self.name)
+            return self._stamped([EvaluateResult.failure(error)])[0]
 
     def _delivered(self, result: EvaluateResult) -> EvaluateResult:
         if result.failed and self.options.on_error == "raise":

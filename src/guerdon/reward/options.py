@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -32,12 +32,16 @@ class RewardOptions:
     timeout: float | None = None
     """Seconds that one call may take; also a direct call, which then runs in a worker process."""
     ends_itself: bool = False
-    """That a call bounds its own time, and ends within ``timeout``: a direct one then needs no worker process."""
+    """That a call bounds its own time, and ends within ``timeout``, or, where it is async, yields and can be
+    cancelled: a direct one then needs no worker process."""
     concurrency: int | None = None
     """How many calls of an async reward may be in flight at once."""
     scale: tuple[float, float] | None = None
     """The lowest and the highest score that there can be, infinities included; ``guerdon.testing.check_reward``
     holds the reward to it."""
+    prepare: Callable[..., object] | None = None
+    """Called with the fixed parameters in each worker process before its first sample, to load a model, say; what
+    it raises ends the run before it starts."""
     on_error: OnError = "result"
     """What a direct call does with an exception: a result with an ``error``, or raise it."""
 
@@ -56,6 +60,8 @@ class RewardOptions:
         schema = self.metadata_schema
         if schema is not None and not (isinstance(schema, type) and issubclass(schema, BaseModel)):
             raise BindingError(f"metadata_schema must be a pydantic model class, not {schema!r}")
+        if self.prepare is not None and not callable(self.prepare):
+            raise BindingError(f"prepare must be a function of the parameters, not {self.prepare!r}")
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
             raise BindingError(f"name must be a non-empty string, not {self.name!r}")
         if self.id is not None and not isinstance(self.id, str):

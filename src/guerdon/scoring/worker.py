@@ -55,6 +55,10 @@ class Resident(ABC):
     """What a worker may be loaded with in place of a reward: it answers messages of its own."""
 
     @abstractmethod
+    def prepare(self) -> None:
+        """Have the reward do what it does once in a process; what this raises ends the run."""
+
+    @abstractmethod
     def run(self, connection: socket.socket, frames: Frames, slot: Slot, pending: list[Any]) -> None:
         """Answer messages until the socket closes; ``pending`` holds those that have come already."""
 
@@ -76,6 +80,7 @@ def main(fd: int, slot_fd: int, parent: int) -> None:
             return
         try:
             reward = _load(load)
+            reward.prepare()
         except (Exception, SystemExit) as error:  # the edge: the parent raises it for the whole run
             message = str(error) if isinstance(error, RewardError) else text_of(error)
             connection.sendall(frame(("unloadable", kind_of(error), message)))
@@ -249,16 +254,26 @@ class _Traced:
     def __await__(self) -> Generator[Any, Any, list[Outcome]]:
         inner = self._coroutine.__await__()
         value: Any = None
+        thrown: BaseException | None = None
         while True:
             self._slot.start(self._index)
             try:
-                awaited = inner.send(value)
+                awaited = inner.send(value) if thrown is None else inner.throw(thrown)
             except StopIteration as stop:
                 result: list[Outcome] = stop.value
                 return result
             finally:
                 self._slot.stop()
-            value = yield awaited
+            value, thrown = None, None
+            try:
+                value = yield awaited
+            except GeneratorExit:
+                inner.close()
+                raise
+            except (
+                BaseException
+            ) as error:  # of what was awaited, or a cancellation: it is the coroutine's to handle
+                thrown = error
 
 
 class _AsyncWorker:

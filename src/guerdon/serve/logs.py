@@ -68,6 +68,7 @@ class Log:
     - ``form``: ``"text"`` or ``"json"``, an object a line.
     - ``every``: whether each request is logged. Otherwise only those that were refused, failed or took
       ``slow`` seconds are, and at most ``MOST_LINES`` of them a second; what is left out is counted.
+    - ``quiet``: that no request is logged, whatever became of it.
     - ``stream``: standard error by default.
 
     >>> import io
@@ -76,9 +77,15 @@ class Log:
     """
 
     def __init__(
-        self, *, form: Form = "text", every: bool = False, slow: float = SLOW, stream: TextIO | None = None
+        self,
+        *,
+        form: Form = "text",
+        every: bool = False,
+        quiet: bool = False,
+        slow: float = SLOW,
+        stream: TextIO | None = None,
     ) -> None:
-        self.form, self.every, self.slow = form, every, slow
+        self.form, self.every, self.quiet, self.slow = form, every, quiet, slow
         self._stream = sys.stderr if stream is None else stream
         self._lines: deque[tuple[float, str, Mapping[str, Any]]] = deque(maxlen=_WAITING)
         self._wake = threading.Event()
@@ -103,7 +110,8 @@ class Log:
 
     def wants(self, status: int, seconds: float, failures: int = 0) -> bool:
         """Whether a request that ended so is logged: ask first where its fields cost something to get."""
-        return self.every or status >= 400 or seconds >= self.slow or failures > 0
+        noteworthy = self.every or status >= 400 or seconds >= self.slow or failures > 0
+        return noteworthy and not self.quiet
 
     def request(
         self,
@@ -119,7 +127,7 @@ class Log:
         client: str = "",
     ) -> None:
         """Log an answered request, if ``wants`` says so; ``path`` may have its query."""
-        if not (self.every or status >= 400 or seconds >= self.slow or failures > 0):
+        if not self.wants(status, seconds, failures):
             return
         now = time.time()
         if not self._has_room(int(now)):

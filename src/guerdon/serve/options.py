@@ -50,6 +50,9 @@ class ServeOptions:
     """A SQLite file that requests and responses are kept in."""
     journal_bytes: int = 256 * MEGABYTE
     access_log: bool = False
+    """Whether every request is logged; otherwise those that were refused, failed or took long are."""
+    quiet: bool = False
+    """That no request is logged, whatever became of it: for a server that a test starts."""
     log_format: Literal["text", "json"] = "text"
 
     def __post_init__(self) -> None:

@@ -36,6 +36,9 @@ class RewardResident(Resident):
     def __init__(self, reward: RewardFunction, timeout: float, concurrency: int) -> None:
         self._reward, self._timeout, self._concurrency = reward, timeout, concurrency
 
+    def prepare(self) -> None:
+        self._reward.prepare()
+
     def run(self, connection: socket.socket, frames: Frames, slot: Slot, pending: list[Any]) -> None:
         collect_less()
         servant = Servant(self._reward, slot)

@@ -137,7 +137,7 @@ def new_front(
             raise
         raise MissingExtraError.of("serve", "serving") from error
     stalls = [Stall(post.name, post.version, _hire(post, control), post.limits) for post in posts]
-    with Log(form=options.log_format, every=options.access_log) as log:
+    with Log(form=options.log_format, every=options.access_log, quiet=options.quiet) as log:
         yield Front(options, stalls, log)
 
 

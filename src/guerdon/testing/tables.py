@@ -1,4 +1,4 @@
-"""Help for the tests of rewards: cases with expected scores, from a file or a list.
+"""Cases with expected scores, from a file or a list.
 
 A case is a row in chat form, or with ``response`` and ``prompt`` as texts, plus what is expected::
 
@@ -15,7 +15,6 @@ one of any kind. ``expected_metrics`` names metrics with the same forms of numbe
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any
 
 from guerdon.checks import finite
 from guerdon.errors import InputError
+from guerdon.testing.rows import chat_of, kind_of_value, name_of_cases, rows_of
 from guerdon.types import EvaluateResult, Sample
 
 TOLERANCE = 1e-6
@@ -130,7 +130,7 @@ def run_cases(
         raise InputError(f"tolerance must be 0 or more, not {tolerance!r}")
     read = list(_read(cases))
     if not read:
-        raise InputError(f"{_name(cases)} holds no cases")
+        raise InputError(f"{name_of_cases(cases)} holds no cases")
     samples = [case.sample for case in read]
     scores = score(reward, samples, timeout=timeout, workers=workers, on_error="result", **parameters)
     return [_outcome(case, result, slack) for case, result in zip(read, scores, strict=True)]
@@ -156,7 +156,7 @@ def assert_cases(
     outcomes = run_cases(reward, cases, tolerance=tolerance, timeout=timeout, workers=workers, **parameters)
     off = [outcome for outcome in outcomes if not outcome.ok]
     if off:
-        head = f"{len(off)} of {len(outcomes)} cases of {_name(cases)} are not as expected"
+        head = f"{len(off)} of {len(outcomes)} cases of {name_of_cases(cases)} are not as expected"
         raise AssertionError("\n".join([head, *map(_described, off)]))
 
 
@@ -167,7 +167,7 @@ def cases(path: str | Path) -> list[Any]:
     """
     import pytest
 
-    return [pytest.param(row, id=str(row.get("id", f"line {line}"))) for _, line, row in _rows(path)]
+    return [pytest.param(row, id=str(row.get("id", f"line {line}"))) for _, line, row in rows_of(path)]
 
 
 def _described(outcome: CaseOutcome) -> str:
@@ -181,57 +181,14 @@ def _described(outcome: CaseOutcome) -> str:
 # Reading.
 
 
-def _name(cases: Any) -> str:
-    return str(cases) if isinstance(cases, str | os.PathLike) else "the list"
-
-
-def _rows(cases: Any) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """Each case with where it stands and its line. Raises InputError for what is no row."""
-    from guerdon.data.files import Reading
-    from guerdon.data.rows import BadRow
-    from guerdon.data.source import find_parts
-
-    if isinstance(cases, str | os.PathLike):
-        for part in find_parts(cases if isinstance(cases, str) else Path(cases), None):
-            for item in part.rows(Reading(part.name, lambda columns: None)):
-                if isinstance(item, BadRow):
-                    raise InputError(str(item), line=item.line)
-                yield f"{part.name}:{item[0]}", *item
-        return
-    if isinstance(cases, Mapping) or not isinstance(cases, Iterable):
-        raise InputError(f"cases must be a file or a list of rows, not a {type(cases).__name__}")
-    for number, row in enumerate(cases, 1):
-        if not isinstance(row, Mapping):
-            raise InputError(f"case {number}: a case must be an object, not a {type(row).__name__}")
-        yield f"case {number}", number, row
-
-
 def _read(cases: Any) -> Iterator[_Case]:
-    for where, line, row in _rows(cases):
+    for where, line, row in rows_of(cases):
         try:
-            sample = Sample.from_row(_chat(row))
+            sample = Sample.from_row(chat_of(row))
             expected = _expected_of(row)
         except InputError as error:
             raise InputError(f"{where}: {error}", line=line) from None
         yield _Case(line if sample.id is None else sample.id, line, sample, expected)
-
-
-def _chat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row in chat form, without what is expected of it."""
-    chat = {key: value for key, value in row.items() if key not in ("expected", "expected_metrics")}
-    if "messages" in chat:
-        return chat
-    messages = []
-    for key, role in (("prompt", "user"), ("response", "assistant")):
-        if key not in chat:
-            continue
-        text = chat.pop(key)
-        if not isinstance(text, str):
-            raise InputError(f'"{key}" must be text, not {_kind(text)}; a conversation goes in "messages"')
-        messages.append({"role": role, "content": text})
-    if "response" not in row:
-        raise InputError('a case needs "messages", or a "response" and perhaps a "prompt"')
-    return {"messages": messages, **chat}
 
 
 def _expected_of(row: Mapping[str, Any]) -> _Expected:
@@ -239,7 +196,7 @@ def _expected_of(row: Mapping[str, Any]) -> _Expected:
         raise InputError(f'the case has no "expected": give {_KEYS}')
     metrics = row.get("expected_metrics") or {}
     if not isinstance(metrics, Mapping):
-        raise InputError(f'"expected_metrics" must be an object, not {_kind(metrics)}')
+        raise InputError(f'"expected_metrics" must be an object, not {kind_of_value(metrics)}')
     wanted = {str(name): _bounds(value, f'the metric "{name}"') for name, value in metrics.items()}
     expected = row["expected"]
     if expected is None:
@@ -277,10 +234,6 @@ def _number(value: Any, what: str) -> float:
         return finite(value, what)
     except ValueError as error:
         raise InputError(str(error)) from None
-
-
-def _kind(value: Any) -> str:
-    return "null" if value is None else f"a {type(value).__name__}"
 
 
 # Comparing.

@@ -1,0 +1,296 @@
+"""The contract of a reward: what holds of every entry of the catalogue, to be asked of any other reward too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from guerdon.errors import InputError
+from guerdon.reward.function import RewardFunction
+from guerdon.reward.registry import resolve
+from guerdon.scoring.outcome import Outcome
+from guerdon.scoring.run import score
+from guerdon.settings import setting
+from guerdon.testing.hostile import MALFORMED_TRUTHS, malformed_rows
+from guerdon.testing.trials import Trial, trials_of
+from guerdon.testing.ways import WAYS, Call, HangError, go, in_workers, travels
+from guerdon.types import Sample
+
+REPEATS = 3
+_SHOWN = 5
+"""Examples that are listed of one thing that is broken."""
+_EXCERPT = 80
+# What a reward may say of a sample in place of a score. Everything else is a fault of the reward.
+_CLEAN = frozenset({"input", "binding", "not_applicable"})
+_DEFAULT_ROW = {
+    "prompt": "What is 2 + 2?",
+    "response": "The answer is 4.",
+    "ground_truth": "4",
+    "answer": "4",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ContractReport:
+    """What was tried on a reward that keeps the contract."""
+
+    reward: str
+    version: str
+    scale: tuple[float, float] | None
+    """The lowest and the highest score that it may give; None where it declares none and none was given."""
+    rows: int
+    hostile: int
+    """Hostile responses, malformed rows and malformed expected answers."""
+    over: tuple[str, ...]
+    failures: dict[str, int]
+    """How many of all of them it answered with a failure, by kind."""
+    lowest: float | None
+    highest: float | None
+    slowest: str
+    """What took longest: a row or the name of a hostile response."""
+    slowest_seconds: float
+
+
+def check_reward(
+    reward: Any,
+    rows: str | Path | Iterable[Mapping[str, Any] | Sample] | None = None,
+    *,
+    scale: tuple[float, float] | None = None,
+    timeout: float | None = None,
+    over: Sequence[str] = tuple(WAYS),
+    tolerance: float = 0.0,
+    ignore: Sequence[str] = (),
+    malformed: Sequence[Any] = MALFORMED_TRUTHS,
+    seed: int = 0,
+    **parameters: Any,
+) -> ContractReport:
+    """Fail unless a reward keeps the contract that every entry of the catalogue keeps.
+
+    ``reward`` is anything that resolves, ``parameters`` are its parameters; ``rows`` are samples that suit
+    it: a file or a list of cases or of rows in chat form, by default one sum with its answer. Then
+
+    - every row gives the same verdict, score and metrics, three times over, alone, in a batch that holds it
+      twice, in another order, from 16 threads, in worker processes and over HTTP;
+    - every score is finite and in the reward's ``scale``, by default the one that it declares;
+    - every row is done within ``timeout`` seconds, by default the reward's own limit, else 10;
+    - some 70 hostile responses in place of the first row's (empty, 1 MB, 10,000 nested brackets, NUL, lone
+      surrogates, what makes regular expressions or numbers explode) give a score in the scale or a failure
+      of the kind ``input``; one that ends at the deadline is allowed to a reward that states a ``timeout``;
+    - rows that are no conversation, and ``malformed`` expected answers where the reward needs one, are
+      failures and never a score.
+
+    ``over`` names the ways to call it; ``http`` needs the extras ``serve`` and ``client``, and leaves out
+    what has lone surrogates, which cannot travel. ``tolerance`` is how far
+    scores and metrics of one sample may be apart, for models whose sums depend on the batch; ``ignore``
+    names metrics that may differ, such as times.
+
+    Raises AssertionError that lists what is broken, each with its row; InputError where no row suits.
+
+    >>> def brief(response: str) -> float:
+    ...     return 1.0 if len(response) < 100 else 0.0
+    >>> check_reward(brief, scale=(0, 1), over=("call", "thread")).lowest
+    0.0
+    """
+    __tracebackhide__ = True
+    found = resolve(reward, **parameters)
+    if unknown := [way for way in over if way not in WAYS]:
+        raise InputError(f"over must name ways out of {', '.join(WAYS)}, not {unknown[0]!r}")
+    own = timeout if timeout is not None else found.timeout
+    scale = scale if scale is not None else found.options.scale
+    trials = trials_of(found, rows, malformed)
+    call = Call(found, setting("timeout", own), seed, sum(not trial.hostile for trial in trials))
+    check = _Check(call, scale, tolerance, frozenset(ignore), trials)
+    check.baseline()
+    check.malformed()
+    if not check.broken and (refusal := check.refusal()) is not None:
+        raise InputError(f"{found.name} scores none of the rows, so that nothing is checked: {refusal}")
+    for way in over:
+        check.way(way)
+    if check.broken:
+        raise AssertionError(_told(found, check.broken))
+    return _report(check, tuple(over))
+
+
+# The check.
+
+
+class _Check:
+    """One reward on trial, and what is found to be broken."""
+
+    def __init__(
+        self,
+        call: Call,
+        scale: tuple[float, float] | None,
+        tolerance: float,
+        ignore: frozenset[str],
+        trials: list[Trial],
+    ) -> None:
+        self.call, self.scale, self.trials = call, scale, trials
+        self._tolerance, self._ignore = tolerance, ignore
+        self.broken: dict[str, list[str]] = {}
+        """What is broken, each with its examples."""
+        self.refused = 0
+
+    def _add(self, what: str, example: str) -> None:
+        self.broken.setdefault(what, []).append(" ".join(example.split()))
+
+    def baseline(self) -> None:
+        """Score everything in a worker process, which survives what a reward does, and judge it."""
+        outcomes, seconds = in_workers(self.call, [trial.sample for trial in self.trials])
+        for trial, outcome, took in zip(self.trials, outcomes, seconds, strict=True):
+            trial.outcome = outcome
+            trial.seconds = max(took, self.call.timeout) if outcome.kind == "timeout" else took
+            if fault := self._fault(trial):
+                self._add(fault.partition(" ")[0], f"{trial.name}: {fault}{_excerpt(trial)}")
+        steady = self._steady()
+        again, _ = in_workers(self.call, [trial.sample for _ in range(REPEATS - 1) for trial in steady])
+        repeats = [[again[n + r * len(steady)] for r in range(REPEATS - 1)] for n in range(len(steady))]
+        self._compare(steady, repeats, "when it is scored again")
+
+    def malformed(self) -> None:
+        """Score what is no conversation, among rows that are."""
+        good = self.trials[0].sample
+        rows = malformed_rows()
+        results = score(
+            self.call.reward, [good, *rows.values()], timeout=self.call.timeout, workers=1, on_error="result"
+        )
+        self.refused = len(rows)
+        for name, result in zip(rows, list(results)[1:], strict=True):
+            if result.error_kind != "input":
+                got = (
+                    f"a failure of kind {result.error_kind}" if result.failed else f"the score {result.score}"
+                )
+                self._add("refuses", f"a row with {name}: should be refused as input, and gives {got}")
+
+    def refusal(self) -> str | None:
+        """Why no row has a score, such as a parameter that the reward lacks; None where one has."""
+        rows = [trial for trial in self.trials if not trial.hostile]
+        if any(trial.outcome.score is not None for trial in rows):
+            return None
+        return rows[0].outcome.error or rows[0].outcome.reason or "it does not apply to them"
+
+    def way(self, name: str) -> None:
+        """Compare with the verdicts of another way."""
+        steady = [t for t in self._steady() if name != "http" or travels(t.sample)]
+        try:
+            outcomes = go(name, self.call, [trial.sample for trial in steady])
+        except HangError:
+            self._add(f"over {name}", f"over {name}: it does not end")
+            return
+        self._compare(steady, outcomes, f"over {name}")
+
+    def _steady(self) -> list[Trial]:
+        """The trials that can be run anywhere: what overran or ended its process would do so here."""
+        return [t for t in self.trials if t.outcome.kind not in ("timeout", "crash", "memory")]
+
+    def _fault(self, trial: Trial) -> str | None:
+        """What is wrong with a verdict; None if nothing is."""
+        outcome = trial.outcome
+        if outcome.error is not None:
+            return self._failure_fault(trial)
+        if trial.must_fail:
+            return f"should be a failure, and gives {_verdict(outcome)}"
+        if outcome.score is None:
+            return None
+        if not math.isfinite(outcome.score):
+            return f"the score {outcome.score} is not finite"
+        if self.scale is not None and not self.scale[0] <= outcome.score <= self.scale[1]:
+            return (
+                f"the score {outcome.score:g} is outside of the scale {self.scale[0]:g} to {self.scale[1]:g}"
+            )
+        return None
+
+    def _failure_fault(self, trial: Trial) -> str | None:
+        kind, error = trial.outcome.kind, trial.outcome.error
+        if kind in _CLEAN or kind in trial.may_fail:
+            return None
+        if kind == "timeout":
+            if trial.hostile and self.call.reward.timeout is not None:
+                return None
+            return f"takes more than {self.call.timeout:g} s"
+        said = {
+            "exception": "raises",
+            "crash": "ends the process",
+            "memory": "outgrows the memory that a worker may have",
+            "invalid_result": "gives what is no result",
+        }.get(kind or "", f"fails with {kind}")
+        return f"{said}: {error}"
+
+    def _compare(self, trials: Sequence[Trial], outcomes: Sequence[Sequence[Outcome]], when: str) -> None:
+        for trial, several in zip(trials, outcomes, strict=True):
+            for outcome in several:
+                if difference := self._difference(trial.outcome, outcome):
+                    self._add(when, f"{trial.name}: {when}, {difference}{_excerpt(trial)}")
+                    break
+
+    def _difference(self, first: Outcome, second: Outcome) -> str | None:
+        """How two verdicts on one sample differ; None if they do not."""
+        if first.kind != second.kind or not self._close(first.score, second.score):
+            return f"it gives {_verdict(second)} in place of {_verdict(first)}"
+        one, other = (dict(outcome.metrics or {}) for outcome in (first, second))
+        for name in {**one, **other}:
+            if name in self._ignore:
+                continue
+            a, b = one.get(name), other.get(name)
+            if a is None or b is None:
+                return f"the metric {name} {'appears' if a is None else 'is gone'}"
+            if not self._close(a[0], b[0]) or a[1] != b[1]:
+                return f"the metric {name} is {b[0]:.10g} in place of {a[0]:.10g}"
+        return None
+
+    def _close(self, first: float | None, second: float | None) -> bool:
+        if first is None or second is None:
+            return first is second
+        return first == second or abs(first - second) <= self._tolerance
+
+
+def _verdict(outcome: Outcome) -> str:
+    if outcome.error is not None:
+        return f"a failure of kind {outcome.kind} ({outcome.error})"
+    return "no score, since it does not apply" if outcome.score is None else f"the score {outcome.score:.10g}"
+
+
+def _excerpt(trial: Trial) -> str:
+    """The response, so that the row can be found."""
+    if trial.hostile:
+        return ""
+    text = trial.sample.response
+    return f"; response {text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + '…'!r}"
+
+
+def _told(reward: RewardFunction, broken: Mapping[str, Sequence[str]]) -> str:
+    count = f"{len(broken)} {'way' if len(broken) == 1 else 'ways'}"
+    lines = [f"{reward.name} breaks the contract of a reward in {count}:"]
+    for examples in broken.values():
+        lines += [f"- {example}" for example in examples[:_SHOWN]]
+        if len(examples) > _SHOWN:
+            lines.append(f"  and {len(examples) - _SHOWN:,} more like these")
+    return "\n".join(lines)
+
+
+def _report(check: _Check, over: tuple[str, ...]) -> ContractReport:
+    trials, reward = check.trials, check.call.reward
+    scores = [trial.outcome.score for trial in trials if trial.outcome.score is not None]
+    failures: dict[str, int] = {}
+    for trial in trials:
+        if trial.outcome.error is not None:
+            kind = trial.outcome.kind or "error"
+            failures[kind] = failures.get(kind, 0) + 1
+    hostile = sum(trial.hostile for trial in trials)
+    slowest = max(trials, key=lambda trial: trial.seconds)
+    return ContractReport(
+        reward=reward.name,
+        version=reward.version,
+        scale=check.scale,
+        rows=len(trials) - hostile,
+        hostile=hostile + check.refused,
+        over=over,
+        failures=failures,
+        lowest=min(scores, default=None),
+        highest=max(scores, default=None),
+        slowest=slowest.name,
+        slowest_seconds=slowest.seconds,
+    )

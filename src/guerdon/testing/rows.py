@@ -1,0 +1,61 @@
+"""The rows of a table of cases: from a file or a list, in chat form or with response and prompt as texts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from guerdon.errors import InputError
+
+
+def name_of_cases(cases: Any) -> str:
+    """How messages call them."""
+    return str(cases) if isinstance(cases, str | os.PathLike) else "the list"
+
+
+def rows_of(cases: Any) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    """Each case with where it stands and its line. Raises InputError for what is no row."""
+    from guerdon.data.files import Reading
+    from guerdon.data.rows import BadRow
+    from guerdon.data.source import find_parts
+
+    if isinstance(cases, str | os.PathLike):
+        for part in find_parts(cases if isinstance(cases, str) else Path(cases), None):
+            for item in part.rows(Reading(part.name, lambda columns: None)):
+                if isinstance(item, BadRow):
+                    raise InputError(str(item), line=item.line)
+                yield f"{part.name}:{item[0]}", *item
+        return
+    if isinstance(cases, Mapping) or not isinstance(cases, Iterable):
+        raise InputError(f"cases must be a file or a list of rows, not a {type(cases).__name__}")
+    for number, row in enumerate(cases, 1):
+        if not isinstance(row, Mapping):
+            raise InputError(f"case {number}: a case must be an object, not a {type(row).__name__}")
+        yield f"case {number}", number, row
+
+
+def chat_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row in chat form, without what is expected of it."""
+    chat = {key: value for key, value in row.items() if key not in ("expected", "expected_metrics")}
+    if "messages" in chat:
+        return chat
+    messages = []
+    for key, role in (("prompt", "user"), ("response", "assistant")):
+        if key not in chat:
+            continue
+        text = chat.pop(key)
+        if not isinstance(text, str):
+            raise InputError(
+                f'"{key}" must be text, not {kind_of_value(text)}; a conversation goes in "messages"'
+            )
+        messages.append({"role": role, "content": text})
+    if "response" not in row:
+        raise InputError('a case needs "messages", or a "response" and perhaps a "prompt"')
+    return {"messages": messages, **chat}
+
+
+def kind_of_value(value: Any) -> str:
+    """What a value is, for a message."""
+    return "null" if value is None else f"a {type(value).__name__}"

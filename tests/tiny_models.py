@@ -1,0 +1,116 @@
+"""Reward models and tokenizers made on the spot: a few thousand weights, drawn from a seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+WORDS = (
+    "[PAD]",
+    "[UNK]",
+    "<|turn|>",
+    "<|end|>",
+    "user",
+    "assistant",
+    "system",
+    "two",
+    "plus",
+    "is",
+    "four",
+    "five",
+)
+CHAT = "{% for m in messages %}<|turn|> {{ m['role'] }} {{ m['content'] }} <|end|> {% endfor %}"
+
+
+def tokenizer(chat: bool) -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=words,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        eos_token="<|end|>",
+        additional_special_tokens=["<|turn|>"],
+        model_max_length=64,
+    )
+    if chat:
+        made.chat_template = CHAT
+    return made
+
+
+def save_classifier(folder: Path, labels: int = 1, chat: bool = True, seed: int = 0) -> Path:
+    """A Llama with a head of so many labels, in a folder as ``save_pretrained`` writes it."""
+    import torch
+    from transformers import LlamaConfig, LlamaForSequenceClassification
+
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=len(WORDS),
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=64,
+        num_labels=labels,
+        pad_token_id=0,
+        initializer_range=0.5,
+    )
+    if labels == 2:
+        config.id2label = {0: "BAD", 1: "GOOD"}
+    model = LlamaForSequenceClassification(config)
+    model.save_pretrained(folder)
+    tokenizer(chat).save_pretrained(folder)
+    return folder
+
+
+def outputs(folder: Path, text: str, pair: str | None = None) -> list[float]:
+    """What the model gives a text, by transformers alone and without a batch."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    words = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    both = words(text, add_special_tokens=False) if pair is None else words(text, pair)
+    ids = torch.tensor([both["input_ids"]])
+    with torch.inference_mode():
+        return [float(value) for value in model(input_ids=ids).logits[0]]
+
+
+LAST_WORDS = {"four": 1.0, "five": -1.0, "two": 0.5, "is": -0.25, "[UNK]": 0.125, "user": 2.0}
+"""What ``save_last_word_scorer`` pays for the last word of a text; 0 for others that it knows."""
+
+
+def save_last_word_scorer(folder: Path) -> Path:
+    """A model whose output is told by the last token alone, so that scores can be worked out by hand.
+
+    It has no layers: the embedding of each word is a direction of its own, and the head pays by direction.
+    """
+    import torch
+    from transformers import LlamaConfig, LlamaForSequenceClassification
+
+    size = len(WORDS)
+    config = LlamaConfig(
+        vocab_size=size,
+        hidden_size=size,
+        intermediate_size=size,
+        num_hidden_layers=0,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=64,
+        num_labels=1,
+        pad_token_id=0,
+        rms_norm_eps=1e-12,
+    )
+    model = LlamaForSequenceClassification(config)
+    with torch.no_grad():
+        model.model.embed_tokens.weight.copy_(torch.eye(size))
+        # The norm makes each embedding the square root of its size long.
+        paid = torch.tensor([[LAST_WORDS.get(word, 0.0) for word in WORDS]])
+        model.score.weight.copy_(paid / size**0.5)
+    model.save_pretrained(folder)
+    tokenizer(chat=False).save_pretrained(folder)
+    return folder
