@@ -35,7 +35,10 @@ def number_sentences(text: str, num_sentences: int, relation: str) -> Finding:
     """Sentences as Punkt cuts them; the number that is wanted decides, so none beyond it is looked for."""
     count = sum(1 for _ in itertools.islice(sentences(text), num_sentences))
     more = " or more" if count == num_sentences else ""
-    return Finding((count < num_sentences) == (relation == "less than"), f"{count}{more} sentences")
+    return Finding(
+        (count < num_sentences) == (relation == "less than"),
+        f"sentences: {count}{more}, wanted {relation} {num_sentences}",
+    )
 
 
 @kind("length_constraints:number_paragraphs", num_paragraphs=whole)

@@ -145,6 +145,6 @@ def _names(wanted: list[Instruction]) -> list[str]:
 
 
 def _reason(metrics: Mapping[str, MetricResult]) -> str:
-    broken = [f"{name}: {metric.reason}" for name, metric in metrics.items() if not metric.success]
+    broken = [f"{name} ({metric.reason})" for name, metric in metrics.items() if not metric.success]
     told = f"{len(metrics) - len(broken)} of {len(metrics)} followed"
-    return "; ".join([told, *broken])
+    return "; not ".join([told, ", ".join(broken)]) if broken else told
