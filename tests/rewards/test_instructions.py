@@ -46,6 +46,12 @@ def test_cases() -> None:
         {"ground_truth": json.dumps({"instruction_id_list": [COMMA, WORDS], "kwargs": [{}, FEW]})},
         {"ground_truth": str([{"instruction_id": [COMMA, WORDS], "kwargs": [None, FEW]}])},
         {"ground_truth": [{"instruction_id": COMMA}, {"instruction_id": WORDS, "kwargs": FEW}]},
+        {
+            "ground_truth": [
+                json.dumps({"func_name": "validate_no_commas", "N": None}),
+                {"func_name": "validate_word_constraint", "N": 2, "quantifier": "at most", "letter": None},
+            ]
+        },
     ],
 )
 def test_shapes_of_rows(columns: dict[str, Any]) -> None:

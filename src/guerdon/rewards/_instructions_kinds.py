@@ -154,6 +154,12 @@ def character(value: Any) -> str:
 # What checks share.
 
 
+def nth_of(nth: int, count: int, name: str, names: str) -> None:
+    """Refuses a place beyond the last one."""
+    if nth > count:
+        raise InputError(f"{name} is {nth}, and {names} only {count}")
+
+
 def compared(count: int, wanted: int, how: str, noun: str) -> Finding:
     """Whether a count is ``less than`` or ``at least`` what is wanted."""
     followed = count < wanted if how == "less than" else count >= wanted

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 
-from guerdon.errors import InputError
 from guerdon.rewards._instructions_kinds import (
     Finding,
     compared,
     exactly,
     kind,
+    nth_of,
     phrase,
     positive,
     relation,
@@ -66,8 +66,7 @@ def nth_paragraph_first_word(text: str, num_paragraphs: int, nth_paragraph: int,
 
     An empty part counts as no paragraph, yet keeps its place in the order.
     """
-    if nth_paragraph > num_paragraphs:
-        raise InputError(f"nth_paragraph is {nth_paragraph}, and num_paragraphs only {num_paragraphs}")
+    nth_of(nth_paragraph, num_paragraphs, "nth_paragraph", "num_paragraphs")
     parts = text.split("\n\n")
     count = sum(1 for part in parts if part.strip())
     if count != num_paragraphs:

@@ -52,7 +52,7 @@ def copy(text: str, prompt_to_repeat: str) -> Finding:
 
 
 @kind("copy:copying_multiple", prompt_to_repeat=phrase, N=positive)
-def copying_multiple(text: str, prompt_to_repeat: str, N: int) -> Finding:  # noqa: N803
+def copying_multiple(text: str, prompt_to_repeat: str, N: int) -> Finding:
     """The prompt so many times and nothing else, parted by ``******``."""
     copies = text.split("******")
     wrong = sum(not _alike(part, prompt_to_repeat) for part in copies)
@@ -157,14 +157,14 @@ def count_unique(text: str) -> Finding:
 
 
 @kind("count:lowercase_counting", N=whole)
-def lowercase_counting(text: str, N: int) -> Finding:  # noqa: N803
+def lowercase_counting(text: str, N: int) -> Finding:
     """At most so many words in lowercase letters."""
     count = sum(1 for _ in _LOWERCASE.finditer(text))
     return Finding(count <= N, f"lowercase words: {count}, wanted at most {N}")
 
 
 @kind("letters:letter_counting", N=whole, relation=relation)
-def letter_counting(text: str, N: int, relation: str) -> Finding:  # noqa: N803
+def letter_counting(text: str, N: int, relation: str) -> Finding:
     """How many letters of the English alphabet there are."""
     return compared(sum(1 for _ in _LETTER.finditer(text)), N, relation, "letters")
 
