@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "test": "guerdon.cli.test:test",
     "serve": "guerdon.cli.serve:serve",
     "journal": "guerdon.cli.journal:journal",
+    "judge": "guerdon.cli.judge:judge",
     "sandbox": "guerdon.cli.sandbox:sandbox",
     "benchmark-verifiers": "guerdon.cli.benchmark_verifiers:benchmark_verifiers",
 }

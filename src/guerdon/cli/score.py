@@ -93,7 +93,7 @@ def score(context: click.Context, /, **given: Any) -> None:
         scores = run.score()
     _report(run, scores)
     if run.interrupted:
-        raise SystemExit(_say_interrupted(context, run, scores))
+        raise SystemExit(say_interrupted(context, request, len(scores), run.survey.good))
     statistics = scores.statistics()
     if statistics.failed and not statistics.scored:
         raise SystemExit(1)
@@ -124,7 +124,7 @@ class _Run:
             try:
                 return score_all(
                     self.reward,
-                    _Counted(self.survey.good, self._rows),
+                    Counted(self.survey.good, self._rows),
                     **request.limits.options(),
                     group_by=request.group_by,
                     output=request.output,
@@ -148,7 +148,7 @@ class _Run:
         gauge.count(progress.done, self.survey.good, "  ".join(notes), before=progress.resumed)
 
 
-class _Counted:
+class Counted:
     """Rows that are read anew each time and whose number is known."""
 
     def __init__(self, count: int, read: Callable[[], Iterator[Mapping[str, Any]]]) -> None:
@@ -163,11 +163,11 @@ class _Counted:
 
 def _prepared(request: Request) -> _Run:
     """Everything that can be wrong with a request, the quickest to find first."""
-    _check_flags(request)
+    check_flags(request)
     reward = find_reward(request.reward, request.parameters)
     data = request.flags.open(request.data, request.limit)
     if request.output is not None:
-        _check_output(Path(request.output), request, data)
+        check_output(Path(request.output), request, data)
     rejected = _rejected_file(request) if request.flags.skip_bad_rows else None
     survey = request.flags.check(data)
     if request.group_by is not None:
@@ -175,7 +175,7 @@ def _prepared(request: Request) -> _Run:
     return _Run(request, reward, data, survey, rejected)
 
 
-def _check_flags(request: Request) -> None:
+def check_flags(request: Request) -> None:
     check_variables()
     if request.resume and request.overwrite:
         raise InputError("--resume completes a file and --overwrite replaces it; give one of them")
@@ -184,7 +184,7 @@ def _check_flags(request: Request) -> None:
         raise InputError(f"{flag} needs the file: -o scores.jsonl")
 
 
-def _check_output(path: Path, request: Request, data: Dataset) -> None:
+def check_output(path: Path, request: Request, data: Dataset) -> None:
     """Before the data is read, which may take long, what would be refused after it."""
     from guerdon.scoring.files import check_suffix
 
@@ -292,12 +292,12 @@ def _samples(count: int) -> str:
     return "sample" if count == 1 else "samples"
 
 
-def _say_interrupted(context: click.Context, run: _Run, scores: Scores) -> int:
+def say_interrupted(context: click.Context, request: Request, done: int, of: int) -> int:
     """How many of how many were scored and how to go on; gives the exit status."""
     from guerdon.cli.app import INTERRUPTED
 
-    said = f"Interrupted: {len(scores):,} of {run.survey.good:,} samples are scored"
-    if run.request.output is None:
+    said = f"Interrupted: {done:,} of {of:,} samples are scored"
+    if request.output is None:
         said += "; with -o FILE they would be kept, and --resume would go on from there"
     else:
         invocation = context.ensure_object(Invocation)

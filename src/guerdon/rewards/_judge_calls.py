@@ -193,10 +193,9 @@ class Asking:
     def _broke_off(self, error: BaseException) -> str:
         if isinstance(error, TimeoutError):
             return f"did not answer within {self.request_seconds:g} s"
-        reason = getattr(error, "os_error", error)
-        return self.endpoint.cleaned(
-            f"cannot be asked: {getattr(reason, 'strerror', None) or reason or error!r}"
-        )
+        inner = getattr(error, "os_error", error)
+        reason = getattr(inner, "strerror", None) or str(inner) or type(error).__name__
+        return self.endpoint.cleaned(f"cannot be asked: {reason}")
 
 
 def message_of(answer: Any) -> str:

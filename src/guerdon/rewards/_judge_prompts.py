@@ -186,5 +186,17 @@ def _fence(name: str, text: str, mark: str) -> str:
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    """The template with its fields filled in, once: what is filled in is not looked through again."""
-    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), template)
+    """The template with its fields filled in, once: what is filled in is not looked through again.
+
+    A block stands on lines of its own, also where the field does not.
+    """
+
+    def filled(field: re.Match[str]) -> str:
+        value = values.get(field[1], field[0])
+        if not value.startswith("[BEGIN "):
+            return value
+        before = "" if template[: field.start()].endswith("\n") or not field.start() else "\n"
+        after = "" if template[field.end() :].startswith("\n") else "\n"
+        return before + value + after
+
+    return re.sub(r"\{(\w+)\}", filled, template)

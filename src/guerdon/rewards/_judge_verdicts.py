@@ -93,7 +93,9 @@ def schema_of(question: Question) -> dict[str, Any]:
         "reference": {"correct": {"type": "boolean"}},
         "pairwise": {"better": {"type": "string", "enum": list(_BETTER)}},
     }
-    code = {"code": {"type": "string", "enum": [question.code]}}
+    code = {
+        "code": {"type": "string"}
+    }  # not which one: servers prepare for a schema, and keep what they prepared
     if question.kind == "checklist":
         numbers = {"type": "integer", "enum": list(range(1, question.items + 1))}
         item = _closed({"number": numbers, "explanation": explanation, "met": {"type": "boolean"}})

@@ -23,8 +23,13 @@ class Vote:
     met: tuple[bool, ...] = ()
     consistent: bool | None = None
     """Of a pair, whether both orders gave the same."""
-    first: float = 0.0
-    """Of a pair, 1 where the response that stood first won in both orders, -1 where it lost in both, else 0."""
+    orders: tuple[float, float] = (0.0, 0.0)
+    """Of a pair, what the response got where it stood first, and where it stood second."""
+
+    @property
+    def bias(self) -> float:
+        """1 where the response that stood first won in both orders, -1 where it lost in both, else 0."""
+        return {(1.0, 0.0): 1.0, (0.0, 1.0): -1.0}.get(self.orders, 0.0)
 
 
 def of_pair(forwards: Judgement, backwards: Judgement) -> Vote:
@@ -35,9 +40,9 @@ def of_pair(forwards: Judgement, backwards: Judgement) -> Vote:
     value = (one + other) / 2
     label = "better" if value > 0.5 else "worse" if value < 0.5 else "a tie"
     if one == other:
-        return Vote(value, label, forwards.explanation, consistent=True)
+        return Vote(value, label, forwards.explanation, consistent=True, orders=(one, other))
     told = f"first shown: {forwards.explanation} Second shown: {backwards.explanation}"
-    return Vote(value, label, told, consistent=False, first=(one - other) if abs(one - other) == 1 else 0.0)
+    return Vote(value, label, told, consistent=False, orders=(one, other))
 
 
 def combined(votes: Sequence[Vote], voting: str) -> float | None:
@@ -79,5 +84,7 @@ def metrics_of(votes: Sequence[Vote], asked: int) -> dict[str, MetricResult]:
     if votes[0].consistent is not None:
         consistent = sum(bool(vote.consistent) for vote in votes) / len(votes)
         found["position_consistency"] = MetricResult(consistent, success=consistent == 1.0)
-        found["position_bias"] = MetricResult(math.fsum(vote.first for vote in votes) / len(votes))
+        found["position_bias"] = MetricResult(math.fsum(vote.bias for vote in votes) / len(votes))
+        for place, name in enumerate(("as_first", "as_second")):
+            found[name] = MetricResult(math.fsum(vote.orders[place] for vote in votes) / len(votes))
     return found

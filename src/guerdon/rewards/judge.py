@@ -99,8 +99,9 @@ async def judge(
     The metrics are ``judge`` (the version of our prompts; its reason names the model), ``requests``,
     ``prompt_tokens``, ``completion_tokens``, ``cached``, ``cost`` (by ``prompt_price`` and ``completion_price``,
     which are for a million tokens), ``votes`` and ``agreement`` (the share of the most common verdict),
-    ``grade``, ``items_met`` and ``item_1`` … of a checklist, ``position_consistency`` and ``position_bias`` (1
-    where what stands first wins, -1 where it loses) of a pair.
+    ``grade``, ``items_met`` and ``item_1`` … of a checklist, and of a pair ``as_first`` and ``as_second`` (what the
+    response got in each order), ``position_consistency`` and ``position_bias`` (1 where what stands first wins,
+    -1 where it loses).
 
     Source: grading by a model as in Zheng et al. 2023, "Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena",
     whose remedy for position bias is the change of order; checklists as in HealthBench (Arora et al. 2025). The

@@ -6,21 +6,21 @@ import json
 import math as numbers
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from guerdon.errors import DeadlineError, InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._answers import PLACES, Answer, clean, final_answer, readable
+from guerdon.rewards._answers import PLACES, POLICIES, Answer, clean, final_answer, readable
 from guerdon.rewards._math_equality import equal
 from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError
-from guerdon.rewards._math_library import math_verify, parsed, verified
+from guerdon.rewards._math_library import agrees, math_verify, parsed
 from guerdon.rewards._math_quantities import Rules
 from guerdon.rewards._math_reading import read
 from guerdon.rewards._math_tokens import is_word
-from guerdon.rewards._math_values import Value, Word, quantities
+from guerdon.rewards._math_values import Based, Clock, Value, Word, quantities
 from guerdon.rewards._numbers import normal
 from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
 from guerdon.types import EvaluateResult, MetricResult
@@ -30,7 +30,6 @@ MAX_ANSWER = 1_000
 MAX_DEPTH = 12
 """How deep its brackets may be nested; parsing time grows steeply with it."""
 MODES = ("strict", "tolerant")
-CANDIDATES = ("consistent", "last")
 _GOLD_PLACES = ("boxed", "hashes", "tag", "phrase", "label")
 
 _WORD = re.compile(r"[A-Za-z]{2,}(?:['’][a-z]+)?")
@@ -57,6 +56,7 @@ _ASKS_PERCENT = re.compile(
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[A-Za-z][A-Za-z ,.'’-]*")
+_DOTS = re.compile(r"\\[a-z]*dots|\.\.\.|…")
 _LETTERS = re.compile(r"[A-Za-z]+")
 
 
@@ -126,14 +126,14 @@ def math(
         yes_or_no(order_matters, "order_matters"),
         bool(_ASKS_PERCENT.search(prompt)),
     )
-    policy = one_of(candidates, CANDIDATES, "candidates")
+    policy = one_of(candidates, POLICIES, "candidates")
     golds = [_gold_of(text) for text in _gold_texts(ground_truth)]
-    answer = final_answer(readable(response_text(response)), _places(extract))
+    answer = final_answer(readable(response_text(response)), _places(extract), policy)
     if answer is None:
         return EvaluateResult(
             0.0, reason="no answer found", metrics={"answer_found": MetricResult(0.0, success=False)}
         )
-    right, reason = _judge(answer, golds, rules, policy)
+    right, reason = _verdict(answer, golds, rules)
     found = MetricResult(1.0, success=True, reason=f"{answer.how} {shown(answer.text)}")
     return EvaluateResult(float(right), reason=reason, metrics={"answer_found": found})
 
@@ -192,7 +192,7 @@ def _gold_text(ground_truth: Any) -> str:
 def _gold_of(text: str) -> _Gold:
     """The ground truth in a text. Raises InputError where there is none that can be read."""
     said = readable(text)
-    marked = final_answer(said, _GOLD_PLACES)
+    marked = final_answer(said, _GOLD_PLACES, "last")
     wanted = marked.text if marked else clean(said)
     if (refusal := _refusal(wanted)) is not None:
         raise InputError(f"the ground truth {shown(text)} cannot be read: {refusal}")
@@ -243,20 +243,31 @@ def _refusal(text: str) -> str | None:
     return "its brackets are nested too deep" if deepest > MAX_DEPTH else None
 
 
-def _judge(answer: Answer, golds: Sequence[_Gold], rules: Rules, policy: str) -> tuple[bool, str]:
+def _verdict(answer: Answer, golds: Sequence[_Gold], rules: Rules) -> tuple[bool, str]:
+    """Whether the response stands by a right answer and by no other, and why."""
+    if answer.retracted:
+        return False, f"the answer {shown(answer.text)} is denied or taken back"
+    if answer.together:
+        right, reason = _judge(replace(answer, text=answer.together), golds, rules)
+        if right:
+            return right, reason
+    right, reason = _judge(answer, golds, rules)
+    for rival in answer.rivals if right else ():
+        if not _judge(Answer(rival, answer.how), golds, rules)[0]:
+            return False, f"the response also answers {shown(rival)}"
+    return right, reason
+
+
+def _judge(answer: Answer, golds: Sequence[_Gold], rules: Rules) -> tuple[bool, str]:
     """Whether the answer is right, and why."""
     if refusal := _refusal(answer.text):
         return False, f"the answer cannot be read: {refusal}"
     if objection := _objection(answer, golds):
         return False, objection
-    right = next((gold for gold in golds if _is_right(answer.text, gold, rules)), None)
-    if right is None:
-        return False, f"{shown(answer.text)} is not {' or '.join(shown(gold.text) for gold in golds[:5])}"
-    if policy == "consistent":
-        for rival in getattr(answer, "rivals", ()):
-            if _refusal(rival) or not _is_right(rival, right, rules):
-                return False, f"the response also answers {shown(rival)}"
-    return True, f"{shown(answer.text)} equals {shown(right.text)}"
+    for gold in golds:
+        if _is_right(answer.text, gold, rules):
+            return True, f"{shown(answer.text)} equals {shown(gold.text)}"
+    return False, f"{shown(answer.text)} is not {' or '.join(shown(gold.text) for gold in golds[:5])}"
 
 
 def _objection(answer: Answer, golds: Sequence[_Gold]) -> str | None:
@@ -294,10 +305,16 @@ def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
             told = equal(value, gold.value, rules)
         except (UnknownError, UndefinedError, TooLargeError):
             told = None
-    if told is not None or _has_words(text) or (rules.require_units and _has_unit(gold)):
+    if told is not None or not _may_ask(text, gold, rules):
         return bool(told)
-    return verified(parsed(text), parsed(gold.text), rules.asks_percent)
+    return agrees(text, gold.text, rules.asks_percent)
 
 
-def _has_unit(gold: _Gold) -> bool:
-    return gold.value is not None and any(each.unit is not None for each in quantities(gold.value))
+def _may_ask(text: str, gold: _Gold, rules: Rules) -> bool:
+    """Whether math-verify can be asked: it drops words, bases and units, and guesses at what dots stand for."""
+    if _has_words(text) or isinstance(gold.value, Word | Based | Clock):
+        return False
+    if _DOTS.search(text) or _DOTS.search(gold.text):
+        return False
+    has_unit = gold.value is not None and any(each.unit is not None for each in quantities(gold.value))
+    return not (has_unit and rules.require_units)
