@@ -159,7 +159,7 @@ def may_be_left_out(choices: Sequence[Any]) -> bool:
 def _is_accepted(value: Any, choices: Sequence[Any], schema: Any, language: str) -> bool:
     """Whether a value is accepted; where no value is listed the argument should be empty or left out."""
     if not choices:
-        return value in ([], {}, "")
+        return is_accepted(value, [[], {}, ""], schema, language)
     # The mark of an optional argument is a value only where texts are.
     kind = schema.get("type") if isinstance(schema, Mapping) else None
     is_text = (
