@@ -141,6 +141,8 @@ class Asking:
                 fault = f"{self.endpoint.url} {self._broke_off(error)}"
             else:
                 answer = _json(content)
+                if isinstance(answer, Mapping):
+                    self.tally.add(answer.get("usage"))
                 passing = status in _PASSING or (status >= 500 and status != 501)
                 if not passing and not (status == 200 and not _is_completion(answer)):
                     return status, answer
@@ -164,8 +166,6 @@ class Asking:
                 content += part
             if len(content) > _MOST_BYTES:
                 raise RemoteError(f"{self.endpoint.url} answered with more than {_MOST_BYTES >> 20} MiB")
-            if response.status == 200:
-                self.tally.add(_usage(content))
             return response.status, response.headers, content
 
     async def _pause(self, fault: str, tries: int, asked: float) -> None:
@@ -232,11 +232,6 @@ def _json(content: bytes) -> Any:
         return json.loads(content)
     except (ValueError, RecursionError):
         return content.decode("utf-8", "replace")
-
-
-def _usage(content: bytes) -> Any:
-    answer = _json(content)
-    return answer.get("usage") if isinstance(answer, Mapping) else None
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
