@@ -235,14 +235,14 @@ def _json(content: bytes) -> Any:
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds that a server asks to wait by ``Retry-After``, a number or a date; 0 where it does not.
+    """Seconds that a server asks to wait: ``Retry-After-Ms``, or ``Retry-After`` as a number or a date; else 0.
 
-    >>> retry_after({"Retry-After": "2"}), retry_after({"Retry-After": "soon"})
-    (2.0, 0.0)
+    >>> retry_after({"Retry-After": "2"}), retry_after({"Retry-After-Ms": "250"}), retry_after({"Retry-After": "soon"})
+    (2.0, 0.25, 0.0)
     """
-    text = (headers.get("Retry-After") or "").strip()
+    in_ms, text = (headers.get(name, "").strip() for name in ("Retry-After-Ms", "Retry-After"))
     try:
-        seconds = float(text)
+        seconds = float(in_ms) / 1000 if in_ms else float(text)
     except ValueError:
         try:
             seconds = parsedate_to_datetime(text).timestamp() - time.time()
