@@ -596,13 +596,13 @@ def test_no_key_in_anything_that_is_told(server: JudgeServer, monkeypatch: pytes
         lambda asked: failure(401, f"Incorrect API key provided: {asked.headers['Authorization']}"),
         lambda asked: Reply(f"bad gateway for Bearer {KEY}", 502),
         lambda asked: failure(400, f"temperature {KEY}"),
+        lambda asked: Reply(completion(None, refusal=f"I will not, with {KEY}.")),
+        lambda asked: Reply(completion(f"Your key is {KEY}.")),
     ):
         server.script = script
         result = ask(server)
         assert result.failed
-        assert KEY not in repr(result) + str(
-            result.to_dict() if hasattr(result, "to_dict") else result.model_dump()
-        )
+        assert KEY not in repr(result) + str(result.model_dump())
         assert "[redacted]" in str(result.error)
 
 

@@ -74,7 +74,8 @@ class Judgement:
     """A verdict that was read."""
 
     value: float | None
-    """From 0 to 1; of a pair, 1 where the first response is better. None for "does not apply"."""
+    """From 0 to 1; of a pair, 1 where the first response is better. None for "does not apply", and of a checklist,
+    whose items have weights that the judge does not know."""
     label: str
     """The verdict in the judge's words, such as ``4``, ``PASS`` or ``B``."""
     explanation: str
@@ -144,7 +145,7 @@ def _judgement(form: Any, question: Question) -> Judgement:
             raise InvalidResultError(f"the judge did not decide each of the {question.items} items once")
         told = [f"{i.number}: {'met' if i.met else 'not met'}. {i.explanation}" for i in form.items]
         ordered = tuple(met[number] for number in sorted(met))
-        return Judgement(0.0, f"{sum(ordered)} of {len(ordered)}", bounded(" ".join(told)), ordered)
+        return Judgement(None, f"{sum(ordered)} of {len(ordered)}", bounded(" ".join(told)), ordered)
     told_why = bounded(form.explanation)
     if isinstance(form, Verdict):
         return Judgement(_LABELS[form.verdict], form.verdict, told_why)
