@@ -8,13 +8,14 @@ The remote and hosted modes call a server that the tests start.
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
 from reference_text import fenced, loaded, translated
 
 import guerdon
+from guerdon.rewards.function_calling import parse_potential_function_call
 from misbehaving import Misbehaving
 
 NAMES = "from typing import Any, Dict, List, Optional\nfrom guerdon import MetricRewardOutput, RewardOutput\n"
@@ -104,41 +105,19 @@ def test_local_development_block(
 def test_a_reward_with_fixed_arguments_is_called_inside_another(
     rewards: ModuleType, blocks: list[str]
 ) -> None:
-    """The out-of-the-box reward is ours to come: a function with the same parameters stands in."""
-    block = block_with(blocks, "function_calling.match_function_call")
-    source = "".join(line for line in block.splitlines(True) if "import function_calling" not in line)
-    calls = []
-
-    def match_function_call(
-        messages: list[dict[str, str]],
-        expected_call_schema: dict[str, object],
-        argument_match_strictness: str,
-        parsed_arguments: dict[str, object],
-        function_name: str | None = None,
-    ) -> float:
-        calls.append(
-            (function_name, argument_match_strictness, sorted(parsed_arguments), messages[-1]["role"])
-        )
-        return float(function_name == expected_call_schema["name"])
-
-    def parse_potential_function_call(text: str) -> tuple[bool, dict[str, object]]:
-        return text.startswith("call "), {"name": text.removeprefix("call "), "arguments": {"unit": "C"}}
-
-    names = {
-        **vars(rewards),
-        "function_calling": SimpleNamespace(match_function_call=match_function_call),
-        "parse_potential_function_call": parse_potential_function_call,
-    }
-    exec(source, names)
+    names = {**vars(rewards), "parse_potential_function_call": parse_potential_function_call}
+    exec(block_with(blocks, "function_calling.match_function_call"), names)
     agent = guerdon.RewardFunction(names["my_agent_reward"])
-    assert [
-        agent(said(text), [QUESTION]).score for text in ("call get_weather", "call other", "helpful")
-    ] == [
-        1.0,
-        0.0,
-        0.5,
-    ]
-    assert calls[0] == ("get_weather", "exact", ["unit"], "assistant")
+    responses = {
+        '[get_weather(location="Rome", unit="C")]': 1.0,
+        '<tool_call>{"name": "get_weather", "arguments": {"location": "Rome"}}</tool_call>': 0.5,
+        '{"name": "get_news", "arguments": {"location": "Rome", "unit": "C"}}': 0.5,
+        "[get_news()]": 0.0,
+        "helpful": 0.5,
+        "short": 0.0,
+    }
+    scores = {text: agent(said(text), [QUESTION]).score for text in responses}
+    assert scores == responses
 
 
 def test_the_decorated_reward_is_called_by_position(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import guerdon
 from guerdon.rewards.format import format as form
+from guerdon.testing import assert_cases
 
 RIGHT = "<think>6 × 7</think><answer>42</answer>"
 
@@ -50,6 +52,29 @@ RIGHT = "<think>6 × 7</think><answer>42</answer>"
         ("<a>1</a> <b>2</b>", {"template": "a"}, 0, 'text outside of the tags: "<b>2</b>"'),
         ("<x.y>1</x.y>", {"template": "x.y"}, 1, "as the template"),
         ("<xzy>1</xzy>", {"template": "x.y"}, 0, "<x.y> is missing"),
+        # Text where it is allowed.
+        ("<think>a</think> It is 4.", {"template": "think", "outside": "after"}, 1, "as the template"),
+        ("<think>a</think>", {"template": "think", "outside": "after"}, 1, "as the template"),
+        ("So <think>a</think> It is 4.", {"template": "think", "outside": "after"}, 0,
+         'text before the tags or between them: "So"'),
+        ("<think>a</think> so <answer>4</answer> Done.", {"outside": "after"}, 0,
+         'text before the tags or between them: "so"'),
+        (RIGHT + " Done.", {"outside": "after"}, 1, "as the template"),
+        (f"So: {RIGHT} Done.", {"outside": "anything"}, 1, "as the template"),
+        ("<think>a</think> 4 <think>b</think>", {"template": "think", "outside": "after"}, 0,
+         "<think> occurs 2 times"),
+        ("It is 4.", {"template": "think", "outside": "anything"}, 0, "<think> is missing"),
+        # In parts: two for each tag, one for all of it.
+        (RIGHT, {"partial": True}, 1, "as the template"),
+        (RIGHT + " Done.", {"partial": True}, 0.8, 'text outside of the tags: "Done."'),
+        ("a</think><answer>4</answer>", {"partial": "true"}, 0.6, "<think> is never opened"),
+        ("<think>a</think>", {"partial": True}, 0.4, "<answer> is missing"),
+        ("<think>a", {"partial": True}, 0.2, "<think> is never closed; <answer> is missing"),
+        ("", {"partial": True}, 0, "<think> is missing; <answer> is missing"),
+        (RIGHT * 2, {"partial": True}, 0, "<think> occurs 2 times; <answer> occurs 2 times"),
+        ("<think>a</think><answer>4</answer><answer>", {"partial": True}, 0.4, "<answer> occurs 2 times"),
+        ("<think>" * 50, {"partial": True}, 0, "<think> is never closed; <answer> is missing"),
+        ("</think>a<think>", {"partial": True}, 0, "<think> is closed before it is opened; <answer> is missing"),
         # What the prompt opened.
         ("a</think><answer>4</answer>", {"prefix": "<think>"}, 1, "as the template"),
         (RIGHT, {"prefix": "<think>"}, 0, "<think> occurs 2 times"),
@@ -94,12 +119,20 @@ def test_score(response: str, given: dict[str, Any], score: float, reason: str) 
         ({"template": "a b"}, '"a b" is no name for a tag'),
         ({"template": 1.5}, "template must be a list of texts"),
         ({"prefix": 3}, "prefix must be text, not 3"),
+        ({"outside": "before"}, 'outside must be one of nothing, after, anything, not "before"'),
+        ({"partial": "half"}, 'partial must be true or false, not "half"'),
+        ({"pattern": "a", "partial": True}, "outside and partial belong to a template"),
+        ({"pattern": "a", "outside": "after"}, "outside and partial belong to a template"),
     ],
 )
 def test_a_form_that_makes_no_sense_is_an_error(given: dict[str, Any], says: str) -> None:
     result = form(RIGHT, **given)
     assert (result.score, result.error_kind) == (None, "input")
     assert says in str(result.error)
+
+
+def test_cases() -> None:
+    assert_cases("guerdon.rewards.format:format", Path(__file__).parent / "cases" / "format.jsonl")
 
 
 def test_a_metric_for_each_tag() -> None:

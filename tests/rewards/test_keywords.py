@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import guerdon
 from guerdon.rewards.keywords import keywords
+from guerdon.testing import assert_cases
 
 PARIS = "Paris lies on the Seine; the C++ of cities."
 
@@ -114,3 +116,7 @@ def test_the_column_of_each_row_counts() -> None:
     scores = guerdon.score(keywords, rows, workers=0)
     assert scores.scores == [1.0, 0.5, 0.0, None, None]
     assert [result.error_kind for result in scores] == [None, None, None, None, "input"]
+
+
+def test_cases() -> None:
+    assert_cases("guerdon.rewards.keywords:keywords", Path(__file__).parent / "cases" / "keywords.jsonl")

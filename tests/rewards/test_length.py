@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import guerdon
 from guerdon.errors import InputError
 from guerdon.rewards.length import length
+from guerdon.testing import assert_cases
 
 
 def words(count: int) -> str:
@@ -88,13 +90,122 @@ def test_score(response: str, parameters: dict[str, Any], score: float) -> None:
         ({"target": 0}, "target must be more than 0"),
         ({"minimum": 5, "maximum": 4}, "the minimum 5 is over the maximum 4"),
         ({"target": 5, "maximum": 6}, "give either a target, or a minimum and a maximum"),
-        ({"unit": "tokens"}, 'unit must be one of words, characters, not "tokens"'),
+        ({"unit": "letters"}, 'unit must be one of words, characters, tokens, not "letters"'),
+        (
+            {"unit": "tokens"},
+            'unit="tokens" needs tokenizer=: a folder, a tokenizer.json, or a name on the hub',
+        ),
+        (
+            {"unit": "words", "tokenizer": "gpt2"},
+            'a tokenizer counts tokens: set unit="tokens" in place of "words"',
+        ),
+        (
+            {"unit": "tokens", "tokenizer": 5},
+            "tokenizer must be a folder, a file or a name on the hub, not 5",
+        ),
+        (
+            {"unit": "tokens", "tokenizer": "absent.json"},
+            'cannot load the tokenizer "absent.json": give a folder',
+        ),
+        ({"shape": "sine"}, 'shape must be one of linear, cosine, overlong, not "sine"'),
+        ({"shape": "cosine"}, 'shape="cosine" needs a maximum'),
+        ({"shape": "cosine", "maximum": 0}, 'shape="cosine" needs a maximum of more than 0'),
+        ({"shape": "cosine", "maximum": 5, "cache": 1}, 'cache belongs to shape="overlong"'),
+        ({"shape": "cosine", "target": 5}, 'target and falloff belong to shape="linear", not to "cosine"'),
+        ({"shape": "cosine", "minimum": 6, "maximum": 5}, "the minimum 6 is over the maximum 5"),
+        ({"maximum": 5, "cache": 1}, 'cache belongs to shape="overlong"'),
+        ({"shape": "overlong", "minimum": 2}, 'shape="overlong" needs a maximum'),
+        ({"shape": "overlong", "maximum": 9, "minimum": 2}, 'shape="overlong" has no minimum'),
+        ({"shape": "overlong", "maximum": 9, "falloff": 2}, "target and falloff belong"),
+        (
+            {"shape": "overlong", "maximum": 9, "cache": 0},
+            "cache must be more than 0 and at most the maximum 9, not 0",
+        ),
+        (
+            {"shape": "overlong", "maximum": 9, "cache": 10},
+            "cache must be more than 0 and at most the maximum 9",
+        ),
     ],
 )
 def test_parameters_that_contradict(parameters: dict[str, Any], says: str) -> None:
     result = length("one two", **parameters)
     assert (result.score, result.error_kind) == (None, "input")
     assert says in str(result.error)
+
+
+@pytest.mark.parametrize(
+    ("count", "parameters", "score"),
+    [
+        # Half a wave from 1 at 0 to 0 at the maximum: cos 45° is half the root of 2.
+        (0, {"maximum": 100, "minimum": 0}, 1.0),
+        (25, {"maximum": 100}, 0.5 + 2**0.5 / 4),
+        (50, {"maximum": 100}, 0.5),
+        (75, {"maximum": 100}, 0.5 - 2**0.5 / 4),
+        (100, {"maximum": 100}, 0.0),
+        # Where a cosine that is not held would be back at 1.
+        (200, {"maximum": 100}, 0.0),
+        (5000, {"maximum": 100}, 0.0),
+        # Nothing for an empty response, unless that is asked for.
+        (0, {"maximum": 100}, 0.0),
+        (10, {"maximum": 40, "minimum": 20}, 0.25),
+        (20, {"maximum": 40, "minimum": 20}, 0.5),
+        ("30", {"maximum": "40", "minimum": "20"}, 0.5 - 2**0.5 / 4),
+    ],
+)
+def test_cosine(count: Any, parameters: dict[str, Any], score: float) -> None:
+    found = length(words(int(count)), shape="cosine", **parameters).unwrap()
+    assert found == pytest.approx(score, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("count", "parameters", "score"),
+    [
+        # A fifth of the maximum is the cache, as in DAPO.
+        (0, {"maximum": 100}, 0.0),
+        (80, {"maximum": 100}, 0.0),
+        (85, {"maximum": 100}, -0.25),
+        (90, {"maximum": 100}, -0.5),
+        (100, {"maximum": 100}, -1.0),
+        (101, {"maximum": 100}, -1.0),
+        (5000, {"maximum": 100}, -1.0),
+        (60, {"maximum": 100, "cache": 50}, -0.2),
+        (3, {"maximum": 4, "cache": 4}, -0.75),
+        (3, {"maximum": "4", "cache": "2"}, -0.5),
+    ],
+)
+def test_soft_overlong_penalty(count: int, parameters: dict[str, Any], score: float) -> None:
+    found = length(words(count), shape="overlong", **parameters).unwrap()
+    assert found == pytest.approx(score, abs=1e-12)
+    assert str(found) != "-0.0"
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tokenizer of its own kind: a token for each run of letters and for each other mark."""
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+
+    made = Tokenizer(WordLevel({"?": 0, "six": 1, "times": 2}, unk_token="?"))
+    made.pre_tokenizer = Whitespace()
+    folder = tmp_path_factory.mktemp("tokenizer")
+    made.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("response", "tokens"),
+    [("six times seven.", 4), ("", 0), ("\ud800 six", 2), ("\x00", 1), ("six, " * 100_000, 200_000)],
+)
+def test_tokens(response: str, tokens: int, tokenizer: Path) -> None:
+    result = length(response, unit="tokens", tokenizer=str(tokenizer), minimum=0, maximum=1000)
+    assert result.metrics["tokens"].score == tokens
+    again = length(response, unit="tokens", tokenizer=tokenizer / "tokenizer.json", minimum=0, maximum=1000)
+    assert again.score == result.score
+
+
+def test_cases() -> None:
+    assert_cases("guerdon.rewards.length:length", Path(__file__).parent / "cases" / "length.jsonl")
 
 
 def test_a_response_that_is_no_text_is_an_error() -> None:

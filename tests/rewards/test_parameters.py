@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.rewards._parameters import non_negative, shown, text_list, yes_or_no
+from guerdon.rewards._parameters import non_negative, shown, text_list, whole_number, yes_or_no
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,17 @@ def test_truth(value: Any, truth: bool) -> None:
 )
 def test_values_in_messages_are_short_and_printable(value: Any, text: str) -> None:
     assert shown(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "least", "number"), [(3, 0, 3), ("3", 0, 3), (2.0, 1, 2), ("2.0", 2, 2), (0, 0, 0)]
+)
+def test_whole_numbers(value: Any, least: int, number: int) -> None:
+    found = whole_number(value, "size", least=least)
+    assert (found, type(found)) == (number, int)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "x", "", None, True, [1], float("nan"), float("inf"), 10**400])
+def test_what_is_no_whole_number(value: Any) -> None:
+    with pytest.raises(InputError, match="size must be a whole number of 1 or more, not "):
+        whole_number(value, "size", least=1)

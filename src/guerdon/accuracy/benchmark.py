@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from guerdon.accuracy.folder import Folder
 from guerdon.accuracy.measurement import Measurement, measure
 from guerdon.accuracy.suite import Case, Suite
 from guerdon.accuracy.verifier import Verifier, digest_of_cases, is_installed, of_ours, of_peer, slug
-from guerdon.errors import InputError, RewardError
+from guerdon.errors import CrashError, DeadlineError, InputError, RewardError
 from guerdon.scoring.results import Progress
 
 Show = Callable[[str, str, Progress], None]
@@ -164,5 +164,10 @@ def _measured(
             workers=options.workers,
             progress=progress,
         )
+    except (CrashError, DeadlineError) as error:
+        if verifier.unwarmed is not None:  # the example that it tried was one that it does not survive
+            cold = replace(verifier, reward=verifier.unwarmed, unwarmed=None)
+            return _measured(suite, cold, cases, digest, options, show)
+        return Measurement(suite.name, verifier.label, verifier.ours, left_out=str(error))
     except RewardError as error:  # the whole run of it: a column that it lacks, a worker that cannot load it
         return Measurement(suite.name, verifier.label, verifier.ours, left_out=str(error))

@@ -32,6 +32,8 @@ class Verifier:
     version: str
     """What decides its verdicts, so that an old result is not taken for a new one."""
     ours: bool = True
+    unwarmed: RewardFunction | None = None
+    """Of a peer, the same reward that tries nothing when a worker loads it."""
 
     @property
     def slug(self) -> str:
@@ -75,14 +77,16 @@ def of_peer(peer: Peer, example: Mapping[str, Any]) -> Verifier:
     source = inspect.getsourcefile(peer.verdict)
     text = Path(source).read_text(encoding="utf-8") if source and Path(source).is_file() else ""
     reward = RewardFunction(PeerVerdict(peer.verdict, example), name=peer.label)
-    return Verifier(peer.label, reward, 0.5, _digest([peer.label, text, _versions()]), ours=False)
+    unwarmed = RewardFunction(PeerVerdict(peer.verdict), name=peer.label)
+    version = _digest([peer.label, text, _versions()])
+    return Verifier(peer.label, reward, 0.5, version, ours=False, unwarmed=unwarmed)
 
 
 class PeerVerdict:
     """Another project's verdict as a reward: 1, 0, or None where it decides nothing."""
 
-    def __init__(self, verdict: Verdict, example: Mapping[str, Any]) -> None:
-        self._verdict, self._example = verdict, dict(example)
+    def __init__(self, verdict: Verdict, example: Mapping[str, Any] | None = None) -> None:
+        self._verdict, self._example = verdict, example
 
     def __call__(self, case: Mapping[str, Any]) -> float | None:
         verdict = self._verdict(case)
@@ -92,10 +96,11 @@ class PeerVerdict:
         return _loaded, (self._verdict, self._example)
 
 
-def _loaded(verdict: Verdict, example: Mapping[str, Any]) -> PeerVerdict:
+def _loaded(verdict: Verdict, example: Mapping[str, Any] | None) -> PeerVerdict:
     # Its imports take seconds, and must count as loading and not against the deadline of the first case.
-    with contextlib.suppress(Exception):  # what it raises on a case is recorded when the case is scored
-        verdict(example)
+    if example is not None:
+        with contextlib.suppress(Exception):  # what it raises on a case is recorded when the case is scored
+            verdict(example)
     return PeerVerdict(verdict, example)
 
 

@@ -20,6 +20,7 @@ from guerdon.cli.options import (
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
+    from guerdon.reward.function import RewardFunction
     from guerdon.testing import CaseOutcome
 
 
@@ -48,6 +49,12 @@ def parse_tolerance(value: str | float) -> float:
     show_default=True,
     help="How far a score may be off.",
 )
+@option(
+    "--contract",
+    is_flag=True,
+    help="Check as well that the reward keeps the contract of one: the same verdict however it is called, in "
+    "its scale, on time, and none of it broken by hostile responses.",
+)
 @parameter_option
 @timeout_option
 @workers_option
@@ -56,6 +63,7 @@ def test(
     reward: str,
     cases: str,
     tolerance: float,
+    contract: bool,
     parameters: dict[str, Any],
     timeout: float | None,
     workers: int | None,
@@ -63,15 +71,16 @@ def test(
     """Score the samples of CASES with REWARD and compare each with the score that the case expects.
 
     CASES is a JSON Lines file: a sample a line, with what is expected of it. For each case that is off
-    the difference is shown, and the exit status is 1.
+    the difference is shown, and the exit status is 1; also where the contract is asked for and broken.
     """
     from guerdon.cli.display import prints_to_stderr
     from guerdon.testing import run_cases
 
     check_variables()
     with prints_to_stderr():
+        found = find_reward(reward, parameters)
         outcomes = run_cases(
-            find_reward(reward, parameters),
+            found,
             cases,
             tolerance=tolerance,
             timeout=timeout,
@@ -80,8 +89,34 @@ def test(
     if not outcomes:
         raise InputError(f"{cases} holds no cases")
     _show(outcomes)
-    if not all(outcome.ok for outcome in outcomes):
+    kept = _keeps_contract(found, cases, timeout) if contract else True
+    if not kept or not all(outcome.ok for outcome in outcomes):
         raise SystemExit(1)
+
+
+def _keeps_contract(reward: RewardFunction, cases: str, timeout: float | None) -> bool:
+    """Whether nothing is broken; shows what is, or what was tried."""
+    from rich.text import Text
+
+    from guerdon.cli.display import output, prints_to_stderr
+    from guerdon.report.text import clean, duration
+    from guerdon.testing import check_reward
+
+    console = output()
+    try:
+        with prints_to_stderr():
+            report = check_reward(reward, cases, timeout=timeout)
+    except AssertionError as broken:
+        console.print(Text(clean(str(broken), console)), soft_wrap=True)
+        return False
+    tried = f"contract kept: {report.rows:,} rows and {report.hostile:,} hostile ones, over {', '.join(report.over)}"
+    took = duration(report.slowest_seconds, ascii_only=console.options.ascii_only)
+    console.print(Text(clean(f"{tried}\nslowest: {took}, {report.slowest}", console)), soft_wrap=True)
+    if report.scale is None:
+        console.print(
+            Text("the reward declares no scale, so none was held to: @reward_function(scale=(0, 1))")
+        )
+    return True
 
 
 def _show(outcomes: Sequence[CaseOutcome]) -> None:

@@ -1,18 +1,25 @@
-"""Final answers: where in a response the answer stands, and what exactly is written there."""
+"""Final answers: where in a response the answer stands, what exactly is written there, and what speaks against it."""
 
 from __future__ import annotations
 
-import re
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-_TAIL = 5_000
-"""Characters at the end of a response in which the last number is looked for."""
-_SENTENCE = 1_000
-"""Characters after "the answer is" in which it is looked for."""
-_BOXES = 20
+from guerdon.rewards._answers_marks import (
+    NUMBER,
+    PLACES,
+    Mark,
+    clean,
+    is_cut_off,
+    is_placeholder,
+    last,
+    marks,
+)
+from guerdon.rewards._answers_rivals import SLOTS, alternatives, are_parts, are_side_by_side, is_on_the_way
+from guerdon.rewards._answers_visible import readable
+from guerdon.rewards._answers_withdrawn import denies, is_denied, taken_back
 
+__all__ = ["NUMBER", "PLACES", "POLICIES", "Answer", "clean", "final_answer", "readable"]
 
 POLICIES = ("consistent", "last")
 """What to make of several answers: they must not contradict each other, or the last one alone counts."""
@@ -30,7 +37,7 @@ class Answer:
     rivals: tuple[str, ...] = ()
     """The other answers that the response gives as final and does not withdraw; none with policy "last"."""
     together: str = ""
-    """All of its answers as one list, where it gives them side by side: ``x = \\boxed{2}, y = \\boxed{3}``."""
+    """All of its answers as one list where it gives them side by side, as in "one is 2 and the other 3"."""
     retracted: bool = False
     """Whether the response denies it, or takes it back and gives no other."""
 
@@ -49,202 +56,75 @@ class Answer:
         return equals(self.text) and all(equals(rival) for rival in self.rivals)
 
 
-# Characters that mean the same as an ASCII spelling. Compatibility normalisation (NFKC) would go too far:
-# it makes "x2" of x².
-_SPELLINGS = str.maketrans(
-    {
-        **{chr(0xFF01 + i): chr(0x21 + i) for i in range(94)},
-        **dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\ufe63", "-"),
-        **dict.fromkeys(
-            "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000", " "
-        ),
-        **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", ""),
-        "\u2044": "/",
-        "\u2215": "/",
-        "\u00d7": r"\times ",
-        "\u00f7": r"\div ",
-        "\u00b7": r"\cdot ",
-        "\u22c5": r"\cdot ",
-        "\u00b1": r"\pm ",
-        "\u03c0": r"\pi ",
-        "\u221e": r"\infty ",
-        "\u00b0": r"^\circ ",
-        "\u00b2": "^2",
-        "\u00b3": "^3",
-        "\u00bd": r"\frac{1}{2}",
-        "\u00bc": r"\frac{1}{4}",
-        "\u00be": r"\frac{3}{4}",
-        "\u2264": r"\le ",
-        "\u2265": r"\ge ",
-        "\u2260": r"\neq ",
-        "\u221a": r"\sqrt ",
-    }
-)
-
-_WRAPPERS = [("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("__", "__"), ("`", "`")]
-_SPAN = re.compile(
-    r"(?<!\\)(?:\$\$(?P<a>[^$]+)\$\$|\$(?P<b>(?:\\\$|[^$\n]|\n(?!\s*\n))+)\$|\\\((?P<c>.+?)\\\)|\\\[(?P<d>.+?)\\\])",
-    re.DOTALL,
-)
-NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
-_LAST = re.compile(rf"(?<![\w.])[-+]?[$€£¥]?(?:{NUMBER})(?:\s*/\s*\d+(?:\.\d+)?)?(?:\s?\\?%)?", re.ASCII)
-_OPENING = re.compile(
-    rf"(?:[-+]?\s*(?:\\?\$|[€£¥])?\s*(?:{NUMBER})(?:\s?\\?%)?)"
-    r"(?=\s*$|[.;:!?]?\s+(?!(?:or|and|to|by|plus|minus|times|over|mod|pi|sqrt)\b)[A-Za-z]{2}|[;:]\s|,\s+[A-Za-z])",
-    re.ASCII,
-)
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
-_HASHES = re.compile(r"####[ \t]*([-+$\\(\[{.\d€£¥][^\n]*)")
-_HEADING = re.compile(r"\d+[.)]\s")
-_PHRASE = re.compile(r"\banswer\s+(?:is|equals)\b[ \t]*:?\s*", re.IGNORECASE)
-_LABEL = re.compile(
-    r"^[ \t>]*(?:\*\*|__|#+[ \t])?(?:(?i:final answer|answer|ans)|A)(?:\*\*|__)?[ \t]*[:=](?:\*\*|__)?\s*",
-    re.MULTILINE,
-)
-_PROSE = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}")
-_SENTENCE_END = re.compile(r"\.(?=\s|$)|\n")
-
-
-def readable(text: str) -> str:
-    """The text in ASCII spellings, without what a model thought before it answered.
-
-    >>> readable("<think>It may be 5.</think>It is １２ − 5.")
-    'It is 12 - 5.'
-    """
-    _, _, said = text.rpartition("</think>")
-    said, _, _ = said.partition("<think>")
-    return said.translate(_SPELLINGS)
-
-
-def boxed(text: str) -> Answer | None:
-    r"""The content of the last ``\boxed{…}`` that is closed; of nested ones the innermost.
-
-    >>> boxed(r"so \boxed{4}, that is \boxed{\frac{8}{2}}").text
-    '\\frac{8}{2}'
-    """
-    # Only so many, since each that is not closed is read to the end of the response.
-    for match in list(_BOX.finditer(text))[: -_BOXES - 1 : -1]:
-        if (end := _closing(text, match.end())) >= 0:
-            return Answer(clean(text[match.end() : end]) + _percent_after(text[end + 1 :]), "box")
-    return None
-
-
-def _closing(text: str, at: int) -> int:
-    """Where the brace is closed that opened before ``at``; -1 if nowhere."""
-    depth = 1
-    for match in _BRACE.finditer(text, at):
-        depth += {"{": 1, "}": -1}.get(match[0], 0)
-        if not depth:
-            return match.start()
-    return -1
-
-
-def _after_hashes(text: str) -> Answer | None:
-    for match in reversed(list(_HASHES.finditer(text))):
-        # "#### 2. Second step" is a heading of Markdown.
-        if not _HEADING.match(match[1]):
-            return Answer(clean(match[1]), "####")
-    return None
-
-
-def _in_tag(text: str) -> Answer | None:
-    end = text.rfind("</answer>")
-    start = text.rfind("<answer>", 0, max(end, 0))
-    return Answer(clean(text[start + 8 : end]), "<answer>") if start >= 0 else None
-
-
-def _after_phrase(text: str) -> Answer | None:
-    return _after(_PHRASE, text, "the answer is")
-
-
-def _after_label(text: str) -> Answer | None:
-    return _after(_LABEL, text, "Answer:")
-
-
-def _after(pattern: re.Pattern[str], text: str, how: str) -> Answer | None:
-    """What opens the sentence after the last match: a formula, a number, or else all of it."""
-    if (found := _last_match(pattern, text)) is None:
-        return None
-    at = found.end()
-    span = _SPAN.match(text, at)
-    sentence_end = _SENTENCE_END.search(text, span.end() if span else at)
-    end = sentence_end.start() if sentence_end else len(text)
-    if span:
-        rest = text[span.end() : end]
-        return Answer(_formula(span) + _percent_after(rest), how, rest)
-    sentence = text[at:end].strip("*_` \t")
-    if opening := _OPENING.match(sentence[:_SENTENCE]):
-        return Answer(clean(opening[0]), how, opening.string[opening.end() :])
-    if len(_PROSE.findall(sentence[:_SENTENCE])) > 1 and (last := _last(sentence[:_SENTENCE])):
-        return Answer(last.text, how)
-    return Answer(clean(sentence), how)
-
-
-def _formula(span: re.Match[str]) -> str:
-    return clean(next(filter(None, span.groups())))
-
-
-def _last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    return next(iter(deque(pattern.finditer(text), maxlen=1)), None)
-
-
-def _percent_after(text: str) -> str:
-    return r"\%" if re.match(r"\s?(?:\\?%|percent\b)", text) else ""
-
-
-def _last(text: str) -> Answer | None:
-    """The last formula or number."""
-    tail = text[-_TAIL:]
-    number, span = _last_match(_LAST, tail), _last_match(_SPAN, tail)
-    # "$5 for one and $" lies between two amounts of money and is no formula.
-    is_formula = span and not re.search(rf"{_PROSE.pattern}\s", span[0])
-    if span and is_formula and (number is None or number.end() <= span.end()):
-        return Answer(_formula(span) + _percent_after(tail[span.end() :]), "the last formula")
-    return Answer(clean(number[0]), "the last number") if number else None
-
-
-_FINDERS: Mapping[str, Callable[[str], Answer | None]] = {
-    "boxed": boxed,
-    "hashes": _after_hashes,
-    "tag": _in_tag,
-    "phrase": _after_phrase,
-    "label": _after_label,
-    "last": _last,
-}
-PLACES = tuple(_FINDERS)
-"""Where answers are looked for, in this order."""
-
-
 def final_answer(text: str, places: Sequence[str] = PLACES, policy: str = "consistent") -> Answer | None:
-    """The answer in the first of the ``places`` that holds one; of several in one place the last.
+    r"""The answer in the first of the ``places`` that holds one; of several in one place the last.
 
-    >>> final_answer("6 times 7 is 42.\\n#### 42").how
+    An answer that the response denies or takes back counts only if there is no other. With the policy
+    "consistent" the answer's ``rivals`` are
+
+    - every other box, line after ``####`` and answer tag, except an earlier one that is given as a step, a
+      part or the value of something else (``Step 1: …``, ``(a) …``, ``x = …`` before ``x + y = …``);
+    - every value that a later "the answer is" or ``Answer:`` gives; an earlier one was on the way;
+    - the alternative in "7 or 8".
+
+    >>> final_answer("6 times 7 is 42.\n#### 42").how
     '####'
     >>> final_answer("The answer is 42 because 6 times 7 is that.").text
     '42'
+    >>> final_answer(r"\boxed{7}, then \boxed{8}").rivals
+    ('7',)
+    >>> final_answer(r"\boxed{7}? No, that is wrong: \boxed{8}").rivals
+    ()
     """
+    found = marks(text, places)
+    empty = [mark for mark in found if is_placeholder(mark)]
+    given = [mark for mark in found if not is_placeholder(mark)]
+    live, since = _standing(text, given)
+    # "The answer is right because 3 + 4 = 7" counts only where no sentence gives the answer alone.
+    stated = [mark for mark in live if mark.is_value] or live
     for place in places:
-        if (answer := _FINDERS[place](text)) is not None:
-            return answer
-    return None
+        if place == "last":
+            if not is_cut_off(text) and (mark := last(text, max(since, empty[-1].end if empty else 0))):
+                return _unmarked(text, mark, policy)
+        elif of_place := [mark for mark in stated if mark.place == place]:
+            return _marked(text, of_place[-1], live, policy)
+    if given:
+        return Answer(given[-1].text, given[-1].how, given[-1].rest, retracted=True)
+    return Answer("", empty[-1].how) if empty else None
 
 
-def clean(text: str) -> str:
-    """The text without the marks around it: dollar signs of formulas, emphasis, a full stop.
+def _standing(text: str, given: Sequence[Mark]) -> tuple[list[Mark], int]:
+    """The marks that the response stands by, and where what it has withdrawn ends."""
+    since, stop = 0, len(text)
+    for mark in reversed(given):
+        if (place := taken_back(text, mark.end, stop)) is not None:
+            since = place
+            break
+        stop = mark.start
+    denied = [mark for mark in given if denies(mark.text) or is_denied(text, mark.start)]
+    live = [mark for mark in given if mark.start >= since and mark not in denied]
+    return live, max([since, *(mark.end for mark in denied)])
 
-    >>> clean(" **$42$**. ")
-    '42'
-    """
-    before = None
-    while text != before:
-        before = text
-        text = text.strip()
-        if not text.endswith((r"\,", r"\:", r"\;")):
-            text = text.rstrip(".,;:")
-        for opening, closing in _WRAPPERS:
-            inner = text[len(opening) : -len(closing)]
-            if text.startswith(opening) and text.endswith(closing) and inner and closing not in inner:
-                text = inner
-                break
-    return text
+
+def _unmarked(text: str, mark: Mark, policy: str) -> Answer:
+    rivals = alternatives(text, mark) if policy == "consistent" else ()
+    denied = is_denied(text, mark.start) or taken_back(text, mark.end, len(text)) is not None
+    return Answer(mark.text, mark.how, rivals=rivals, retracted=denied)
+
+
+def _marked(text: str, main: Mark, live: Sequence[Mark], policy: str) -> Answer:
+    if policy == "last":
+        return Answer(main.text, main.how, main.rest)
+    boxes = [mark for mark in live if mark.place == "boxed"]
+    are_one = main in boxes and are_side_by_side(text, boxes)
+    rivals = [mark.text for mark in live if mark is not main and _contradicts(text, mark, main, are_one)]
+    rivals += alternatives(text, main)
+    together = ", ".join(box.text for box in boxes) if are_one or are_parts(text, boxes) else ""
+    return Answer(main.text, main.how, main.rest, tuple(dict.fromkeys(rivals)), together)
+
+
+def _contradicts(text: str, mark: Mark, main: Mark, are_one: bool) -> bool:
+    """Whether the response gives two answers as final, should their values differ."""
+    if mark.start > main.start:
+        return mark.is_value
+    return mark.place in SLOTS and (are_one or not is_on_the_way(text, mark, main))

@@ -66,6 +66,36 @@ def non_negative(value: Any, what: str) -> float | None:
     return number
 
 
+def any_number(value: Any, what: str) -> float:
+    """A finite number, also from text. Raises InputError naming ``what``.
+
+    >>> any_number("-1", "wrong"), any_number(2, "right")
+    (-1.0, 2.0)
+    """
+    try:
+        number = float(value) if not isinstance(value, bool) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{what} must be a finite number, not {shown(value)}")
+    return number
+
+
+def whole_number(value: Any, what: str, *, least: int = 0) -> int:
+    """A whole number of ``least`` or more, also from text. Raises InputError naming ``what``.
+
+    >>> whole_number("3", "ngram_size"), whole_number(2.0, "window", least=1)
+    (3, 2)
+    """
+    try:
+        number = float(value) if not isinstance(value, bool) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not (least <= number < math.inf and number == int(number)):
+        raise InputError(f"{what} must be a whole number of {least} or more, not {shown(value)}")
+    return int(number)
+
+
 def yes_or_no(value: Any, what: str) -> bool:
     """A truth value, also from text such as ``true`` or ``no``. Raises InputError naming ``what``."""
     if isinstance(value, bool):

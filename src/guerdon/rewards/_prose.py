@@ -40,14 +40,22 @@ def part_of(text: str, part: str) -> str:
     return before.replace("<think>", " ").strip() if part == "thinking" else after
 
 
+def without_code(text: str) -> str:
+    """The text without fenced blocks, code in a line and comments.
+
+    >>> without_code("Call `f(x)` now.")
+    'Call   now.'
+    """
+    return _COMMENT.sub(" ", _CODE.sub(" ", text))
+
+
 def prose(text: str) -> str:
     r"""The text without what has no language, which is a space in its place.
 
     >>> prose(r"Also ist $x = 3$, wie `f(x)` sagt: \boxed{3}").split()
     ['Also', 'ist', ',', 'wie', 'sagt:', '{3}']
     """
-    text = _COMMENT.sub(" ", _CODE.sub(" ", text))
-    return _COMMAND.sub(" ", _TAG.sub(" ", _FORMULA.sub(_of_formula, text)))
+    return _COMMAND.sub(" ", _TAG.sub(" ", _FORMULA.sub(_of_formula, without_code(text))))
 
 
 def _of_formula(match: re.Match[str]) -> str:

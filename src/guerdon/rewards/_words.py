@@ -14,6 +14,8 @@ UNSPACED = (
 
 _UNIT = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 _RUN = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]+")
+_ONE = re.compile(rf"[{UNSPACED}]")
+_END = 100_000
 _CJK = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC")
 
 
@@ -31,6 +33,14 @@ def units(text: str) -> list[str]:
     return [unit for unit in stripped if unit and (len(unit) > 1 or unit.isalnum() or is_unspaced(unit))]
 
 
+def ends(text: str) -> str:
+    """The text, or its first and last 100,000 characters.
+
+    That is far more than a model writes, and little enough to be judged in good time.
+    """
+    return text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
+
+
 def runs(text: str) -> list[str]:
     """What stands between spaces, cut where a script without spaces begins or ends.
 
@@ -42,7 +52,7 @@ def runs(text: str) -> list[str]:
 
 def is_unspaced(run: str) -> bool:
     """Whether a run of ``runs`` is in a script without spaces."""
-    return bool(run) and re.match(rf"[{UNSPACED}]", run) is not None
+    return _ONE.match(run) is not None
 
 
 def _bare(word: str) -> str:

@@ -9,10 +9,11 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._parameters import response_text, shown, text_list, yes_or_no
+from guerdon.rewards._parameters import one_of, response_text, shown, text_list, yes_or_no
 from guerdon.types import EvaluateResult, MetricResult
 
 DEFAULT_TEMPLATE = ("think", "answer")
+OUTSIDE = ("nothing", "after", "anything")
 _TAG_NAME = r"[A-Za-z_][\w.-]*"
 _LAYOUT = re.compile(rf"\s*(?:<({_TAG_NAME})>[^<]*</\1>\s*)+")
 
@@ -25,6 +26,8 @@ def format(
     template: str | Sequence[str] | None = None,
     anywhere: bool = False,
     prefix: str = "",
+    outside: str = "nothing",
+    partial: bool = False,
 ) -> EvaluateResult:
     """Scores 1 where the response has the wanted form, else 0, and says what is wrong.
 
@@ -38,20 +41,32 @@ def format(
     ``template`` lists tags, as ``("think", "answer")``, ``"think,answer"``, or written out with their angle
     brackets. Each must occur exactly once, in this order, closed, with nothing but white space outside of
     them. Names are taken literally: ``<Think>`` is not ``<think>``. ``prefix`` is what the prompt wrote of
-    the response already, such as ``"<think>"`` where the chat template opens it.
+    the response already, such as ``"<think>"`` where the chat template opens it. ``outside`` is what may stand
+    outside of the tags: ``nothing``, anything ``after`` the last one, or ``anything``. So the template ``think``
+    with text after it is the layout of reasoning models: ``<think>…</think>`` and then the answer.
 
-    Scale: 0 or 1.
+    ``partial`` pays a template in parts: a tag that is in order counts two, one that is only opened or only closed
+    counts one, all of it being as the template counts one more, out of as many as there can be. A tag that is
+    repeated or out of order counts nothing.
+
+    Scale: 0 or 1; with ``partial`` 0 to 1.
 
     A template gives a metric for each tag, and ``outside`` for the text around them.
 
-    Source: the format reward of DeepSeek-R1 (Guo et al. 2025), with each tag allowed once only.
+    Source: the format reward of DeepSeek-R1 (Guo et al. 2025), with each tag allowed once only; the layout with
+    text after the thinking is that of TRL's think_format_reward, the parts are after open-r1's tag_count_reward.
 
-    Raises InputError for a pattern that does not compile, or for both a pattern and a template.
+    Raises InputError for a pattern that does not compile, for both a pattern and a template, or for a pattern
+    with what belongs to a template.
 
     >>> format("<think>6 times 7</think> <answer>42</answer>").score
     1.0
     >>> format("<answer>42</answer>").reason
     '<think> is missing'
+    >>> format("<think>6 times 7</think> It is 42.", template="think", outside="after").score
+    1.0
+    >>> format("6 times 7</think><answer>42</answer>", partial=True).score
+    0.6
     >>> format("42", pattern="[0-9]+").score, format("It is 42.", pattern="[0-9]+", anywhere=True).score
     (1.0, 1.0)
     """
@@ -59,12 +74,16 @@ def format(
     if not isinstance(prefix, str):
         raise InputError(f"prefix must be text, not {shown(prefix)}")
     text = prefix + response_text(response)
+    allowed, in_parts = one_of(outside, OUTSIDE, "outside"), yes_or_no(partial, "partial")
     if pattern is None:
         if search:
             raise InputError("anywhere belongs to a pattern; a template is the whole response")
-        return _by_template(text, _tags(DEFAULT_TEMPLATE if template is None else template))
+        tags = _tags(DEFAULT_TEMPLATE if template is None else template)
+        return _by_template(text, tags, allowed, in_parts)
     if template is not None:
         raise InputError("give either a pattern or a template")
+    if in_parts or allowed != "nothing":
+        raise InputError("outside and partial belong to a template, not to a pattern")
     if not isinstance(pattern, str):
         raise InputError(f"pattern must be text, not {shown(pattern)}; quote it")
     compiled = _compiled(pattern)
@@ -101,7 +120,7 @@ def _tags(template: Any) -> list[str]:
     return names
 
 
-def _by_template(text: str, names: list[str]) -> EvaluateResult:
+def _by_template(text: str, names: list[str], allowed: str, in_parts: bool) -> EvaluateResult:
     tokens = list(re.finditer(rf"</?(?:{'|'.join(map(re.escape, names))})>", text))
     spellings = [token[0] for token in tokens]
     problems = {name: _problem(name, spellings, names) for name in names}
@@ -113,11 +132,24 @@ def _by_template(text: str, names: list[str]) -> EvaluateResult:
     }
     wrong = [f"<{name}> {problem}" for name, problem in problems.items() if problem]
     if not wrong:
-        stray = _outside(text, tokens)
+        stray = _outside(text, tokens, allowed)
         reason = f"text outside of the tags: {shown(stray)}" if stray else "white space only"
+        if allowed != "nothing":
+            reason = f"text before the tags or between them: {shown(stray)}" if stray else "as allowed"
         metrics["outside"] = MetricResult(float(not stray), success=not stray, reason=reason)
         wrong = [reason] if stray else []
-    return EvaluateResult(float(not wrong), reason="; ".join(wrong) or "as the template", metrics=metrics)
+    score = float(not wrong)
+    if in_parts:
+        marks = sum(_marks(name, problem, spellings) for name, problem in problems.items())
+        score = (marks + score) / (2 * len(names) + 1)
+    return EvaluateResult(score, reason="; ".join(wrong) or "as the template", metrics=metrics)
+
+
+def _marks(name: str, problem: str | None, spellings: list[str]) -> int:
+    """What a tag counts where a template is paid in parts."""
+    if problem is None:
+        return 2
+    return int(sorted((spellings.count(f"<{name}>"), spellings.count(f"</{name}>"))) == [0, 1])
 
 
 def _problem(name: str, spellings: list[str], names: list[str]) -> str | None:
@@ -142,8 +174,12 @@ def _problem(name: str, spellings: list[str], names: list[str]) -> str | None:
     return None
 
 
-def _outside(text: str, tokens: list[re.Match[str]]) -> str:
-    """The text around the tags, where they stand in order."""
+def _outside(text: str, tokens: list[re.Match[str]], allowed: str) -> str:
+    """The text around the tags, where they stand in order, without what is allowed there."""
+    if allowed == "anything":
+        return ""
     edges = [0, *(edge for token in tokens for edge in token.span()), len(text)]
+    if allowed == "after":
+        edges = edges[:-2]
     # The tokens come as open, close, open, close, …: every other gap lies between two elements.
     return "".join(text[edges[i] : edges[i + 1]] for i in range(0, len(edges), 4)).strip()

@@ -13,7 +13,7 @@ from guerdon.reward.decorator import reward_function
 from guerdon.rewards._language import alike, code_of, confidence_in, detect, name_of
 from guerdon.rewards._parameters import one_of, response_text
 from guerdon.rewards._prose import PARTS, part_of, prose
-from guerdon.rewards._words import is_unspaced, runs, script_of
+from guerdon.rewards._words import ends, is_unspaced, runs, script_of
 from guerdon.types import EvaluateResult, MetricResult
 
 OF_PROMPT = "prompt"
@@ -25,8 +25,6 @@ _CHUNKS = 2_000
 _SURE, _EXCLUDED, _VAGUE = 0.6, 0.1, 0.3
 _SHORT = 3.0
 _LONGEST_WORD = 60
-_END = 100_000
-"""Characters looked at from each end: far more than a model writes, little enough to be told in good time."""
 # In scripts without spaces a word is two characters, more or less.
 _CHARACTERS_A_WORD = 2
 _WRITTEN_IN = {
@@ -113,7 +111,7 @@ def language(
     code = _of_prompt(prompt) if target == OF_PROMPT else code_of(target)
     if code is None:
         return EvaluateResult(reason="the prompt has no words to tell its language by")
-    counted = _counted(_chunks(prose(_ends(text))), code)
+    counted = _counted(_chunks(prose(ends(text))), code)
     named = name_of(code)
     if counted is None:
         return EvaluateResult(reason="too few words to tell a language by")
@@ -137,12 +135,8 @@ def _metrics(share: float, total: int, reason: str, named: str) -> dict[str, Met
     }
 
 
-def _ends(text: str) -> str:
-    return text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
-
-
 def _of_prompt(prompt: str) -> str | None:
-    ranking = detect(" ".join(chunk.text for chunk in _chunks(prose(_ends(prompt)))))
+    ranking = detect(" ".join(chunk.text for chunk in _chunks(prose(ends(prompt)))))
     return ranking[0][0] if ranking else None
 
 

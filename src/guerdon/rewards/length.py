@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-import unicodedata
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from guerdon.errors import InputError
+from guerdon.reward.annotations import Setting
 from guerdon.reward.decorator import reward_function
+from guerdon.rewards._lengths import length_of, unit_of
 from guerdon.rewards._parameters import non_negative, one_of, response_text
 from guerdon.types import EvaluateResult, MetricResult
 
 DEFAULT_MINIMUM, DEFAULT_MAXIMUM = 1.0, 200.0
-UNITS = ("words", "characters")
+DEFAULT_CACHE = 0.2
+"""The part of the maximum in which the soft overlong penalty grows, as in DAPO: 4,096 tokens of 20,480."""
+SHAPES = ("linear", "cosine", "overlong")
 
 
-@reward_function(scale=(0, 1))
+@reward_function(scale=(-1, 1))
 def length(
     response: str,
     *,
@@ -24,6 +30,9 @@ def length(
     maximum: float | None = None,
     unit: str = "words",
     falloff: float | None = None,
+    shape: str = "linear",
+    cache: float | None = None,
+    tokenizer: Setting[str | os.PathLike[str] | None] = None,
 ) -> EvaluateResult:
     """Scores whether the response has the length that is wanted.
 
@@ -33,33 +42,69 @@ def length(
     response is never of the right length; without a ``maximum`` there is none. Without any of the three the
     range is 1 to 200.
 
+    ``shape="cosine"`` falls along half a wave, from 1 at length 0 to 0 at the ``maximum`` and beyond. Below the
+    ``minimum`` it falls off linearly to 0; ``minimum=0`` leaves the wave alone. ``shape="overlong"`` only takes
+    away: it is 0 up to ``maximum`` − ``cache``, falls linearly to −1 at the ``maximum``, and is −1 beyond. It is
+    for a sum, since it does not mind an empty response. ``cache`` is a fifth of the maximum by default.
+
     ``unit="words"`` counts what white space separates; for Chinese, Japanese or Thai count
     ``"characters"``, which are Unicode code points after composition (NFC), a run of white space as one
-    and none at the ends.
+    and none at the ends. ``"tokens"`` are those of ``tokenizer``: a folder, a ``tokenizer.json``, or a name on
+    the Hugging Face hub; this needs the extra ``tokens``. No row of the data sets it.
 
-    Scale: 0 to 1.
+    Scale: 0 to 1; with ``shape="overlong"`` −1 to 0.
 
-    The metric ``words`` or ``characters`` is the length itself.
+    The metric ``words``, ``characters`` or ``tokens`` is the length itself.
 
-    Source: a trapezoid, the plainest shape with a gradient outside of the wanted range.
+    Source: a trapezoid, the plainest shape with a gradient outside of the wanted range; the cosine of
+    "Demystifying Long Chain-of-Thought Reasoning" (Yeo et al. 2025), which the reward ``accuracy_length`` joins
+    with correctness; the soft overlong punishment of DAPO (Yu et al. 2025).
 
-    Raises InputError for negative numbers, a minimum over the maximum, or a target beside a range.
+    Raises InputError for negative numbers, a minimum over the maximum, a target beside a range, a shape
+    without a maximum, or a tokenizer that cannot be loaded.
 
     >>> length("one two three", minimum=3, maximum=10).score
     1.0
     >>> length("one two three", target=4).score, length("one two three", maximum=2).score
     (0.75, 0.5)
+    >>> round(length("one two three", shape="cosine", maximum=6).score, 6)
+    0.5
+    >>> length("one two three", shape="overlong", maximum=4, cache=2).score
+    -0.5
     """
     text = response_text(response)
-    unit = one_of(unit, UNITS, "unit")
-    low, high = _range(target, minimum, maximum)
-    slope = non_negative(falloff, "falloff")
-    count = _count(text, unit)
-    score = _score(count, low, high, slope)
-    wanted = f"{low:g}" if low == high else f"{low:g} to {high:g}" if high < math.inf else f"at least {low:g}"
-    reason = f"{count} {unit}, wanted {wanted}"
-    metric = MetricResult(count, success=low <= count <= high, reason=reason)
-    return EvaluateResult(score, reason=reason, metrics={unit: metric})
+    form, counted = one_of(shape, SHAPES, "shape"), unit_of(unit, tokenizer)
+    slope, grace = non_negative(falloff, "falloff"), non_negative(cache, "cache")
+    if form == "linear":
+        if grace is not None:
+            raise InputError('cache belongs to shape="overlong"')
+        curve = _trapezoid(*_range(target, minimum, maximum), slope)
+    else:
+        if target is not None or slope is not None:
+            raise InputError(f'target and falloff belong to shape="linear", not to "{form}"')
+        if maximum is None:
+            raise InputError(f'shape="{form}" needs a maximum')
+        low, high = _range(None, minimum, maximum)
+        curve = _wave(low, high, grace) if form == "cosine" else _overlong(minimum, high, grace)
+    count = length_of(text, counted, tokenizer)
+    reason = f"{count} {counted}, wanted {curve.wanted}"
+    metric = MetricResult(count, success=curve.low <= count <= curve.high, reason=reason)
+    return EvaluateResult(curve.score(count), reason=reason, metrics={counted: metric})
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """What each length earns, and which lengths are as wanted."""
+
+    low: float
+    high: float
+    score: Callable[[int], float]
+
+    @property
+    def wanted(self) -> str:
+        if self.low == self.high:
+            return f"{self.low:g}"
+        return f"{self.low:g} to {self.high:g}" if self.high < math.inf else f"at least {self.low:g}"
 
 
 def _range(target: Any, minimum: Any, maximum: Any) -> tuple[float, float]:
@@ -80,14 +125,36 @@ def _range(target: Any, minimum: Any, maximum: Any) -> tuple[float, float]:
     return low, high
 
 
-def _count(text: str, unit: str) -> int:
-    words = text.split()
-    return len(words) if unit == "words" else len(unicodedata.normalize("NFC", " ".join(words)))
+def _trapezoid(low: float, high: float, falloff: float | None) -> _Curve:
+    def score(count: int) -> float:
+        if low <= count <= high:
+            return 1.0
+        outside = low - count if count < low else count - high
+        reach = falloff if falloff is not None else low if count < low else high
+        return max(0.0, 1.0 - outside / reach) if reach else 0.0
+
+    return _Curve(low, high, score)
 
 
-def _score(count: int, low: float, high: float, falloff: float | None) -> float:
-    if low <= count <= high:
-        return 1.0
-    outside = low - count if count < low else count - high
-    reach = falloff if falloff is not None else low if count < low else high
-    return max(0.0, 1.0 - outside / reach) if reach else 0.0
+def _wave(low: float, high: float, cache: float | None) -> _Curve:
+    if cache is not None:
+        raise InputError('cache belongs to shape="overlong"')
+    if not high:
+        raise InputError('shape="cosine" needs a maximum of more than 0')
+
+    def score(count: int) -> float:
+        # Past the maximum the wave would rise again, and pay the longest responses like the shortest.
+        at = 0.5 + 0.5 * math.cos(math.pi * min(max(count, low) / high, 1.0))
+        return at if count >= low else at * count / low
+
+    return _Curve(low, high, score)
+
+
+def _overlong(minimum: Any, high: float, cache: float | None) -> _Curve:
+    if minimum is not None:
+        raise InputError('shape="overlong" has no minimum; add a reward that wants one')
+    width = DEFAULT_CACHE * high if cache is None else cache
+    if not 0 < width <= high:
+        raise InputError(f"cache must be more than 0 and at most the maximum {high:g}, not {width:g}")
+    free = high - width
+    return _Curve(0.0, free, lambda count: 0.0 if count <= free else max((free - count) / width, -1.0))

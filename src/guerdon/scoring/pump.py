@@ -426,6 +426,7 @@ class Pump(Engine):
         if verdict is None:
             cause = worker.cause_of_death()
             if not worker.ready:
+                worker.close()
                 raise CrashError(f"the worker process {cause} while it loaded {self._reward.name}")
             verdict = failure(CrashError.kind, f"the worker process {cause} while it ran {self._reward.name}")
         left = list(dict.fromkeys(map(id, station.jobs.values())))

@@ -20,7 +20,8 @@ from guerdon.testing.ways import WAYS, Call, HangError, go, in_workers, travels
 from guerdon.types import Sample
 
 REPEATS = 3
-_SHOWN = 25
+_SHOWN = 5
+"""Examples that are listed of one thing that is broken."""
 _EXCERPT = 80
 # What a reward may say of a sample in place of a score. Everything else is a fault of the reward.
 _CLEAN = frozenset({"input", "binding", "not_applicable"})
@@ -129,16 +130,21 @@ class _Check:
     ) -> None:
         self.call, self.scale, self.trials = call, scale, trials
         self._tolerance, self._ignore = tolerance, ignore
-        self.broken: list[str] = []
+        self.broken: dict[str, list[str]] = {}
+        """What is broken, each with its examples."""
         self.refused = 0
+
+    def _add(self, what: str, example: str) -> None:
+        self.broken.setdefault(what, []).append(" ".join(example.split()))
 
     def baseline(self) -> None:
         """Score everything in a worker process, which survives what a reward does, and judge it."""
         outcomes, seconds = in_workers(self.call, [trial.sample for trial in self.trials])
         for trial, outcome, took in zip(self.trials, outcomes, seconds, strict=True):
-            trial.outcome, trial.seconds = outcome, took
+            trial.outcome = outcome
+            trial.seconds = max(took, self.call.timeout) if outcome.kind == "timeout" else took
             if fault := self._fault(trial):
-                self.broken.append(f"{trial.name}: {fault}{_excerpt(trial)}")
+                self._add(fault.partition(" ")[0], f"{trial.name}: {fault}{_excerpt(trial)}")
         steady = self._steady()
         again, _ = in_workers(self.call, [trial.sample for _ in range(REPEATS - 1) for trial in steady])
         repeats = [[again[n + r * len(steady)] for r in range(REPEATS - 1)] for n in range(len(steady))]
@@ -157,7 +163,7 @@ class _Check:
                 got = (
                     f"a failure of kind {result.error_kind}" if result.failed else f"the score {result.score}"
                 )
-                self.broken.append(f"a row with {name}: should be refused as input, and gives {got}")
+                self._add("refuses", f"a row with {name}: should be refused as input, and gives {got}")
 
     def refusal(self) -> str | None:
         """Why no row has a score, such as a parameter that the reward lacks; None where one has."""
@@ -172,7 +178,7 @@ class _Check:
         try:
             outcomes = go(name, self.call, [trial.sample for trial in steady])
         except HangError:
-            self.broken.append(f"over {name}: it does not end")
+            self._add(f"over {name}", f"over {name}: it does not end")
             return
         self._compare(steady, outcomes, f"over {name}")
 
@@ -217,7 +223,7 @@ class _Check:
         for trial, several in zip(trials, outcomes, strict=True):
             for outcome in several:
                 if difference := self._difference(trial.outcome, outcome):
-                    self.broken.append(f"{trial.name}: {when}, {difference}{_excerpt(trial)}")
+                    self._add(when, f"{trial.name}: {when}, {difference}{_excerpt(trial)}")
                     break
 
     def _difference(self, first: Outcome, second: Outcome) -> str | None:
@@ -255,12 +261,13 @@ def _excerpt(trial: Trial) -> str:
     return f"; response {text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + '…'!r}"
 
 
-def _told(reward: RewardFunction, broken: Sequence[str]) -> str:
+def _told(reward: RewardFunction, broken: Mapping[str, Sequence[str]]) -> str:
     count = f"{len(broken)} {'way' if len(broken) == 1 else 'ways'}"
     lines = [f"{reward.name} breaks the contract of a reward in {count}:"]
-    lines += [f"- {' '.join(line.split())}" for line in broken[:_SHOWN]]
-    if len(broken) > _SHOWN:
-        lines.append(f"- and {len(broken) - _SHOWN} more")
+    for examples in broken.values():
+        lines += [f"- {example}" for example in examples[:_SHOWN]]
+        if len(examples) > _SHOWN:
+            lines.append(f"  and {len(examples) - _SHOWN:,} more like these")
     return "\n".join(lines)
 
 

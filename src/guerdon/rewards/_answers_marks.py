@@ -1,0 +1,301 @@
+"""The marks by which a response says what its answer is: boxes, ``####``, tags, sentences, labels."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from guerdon.rewards._answers_visible import ANSWER_TAG
+
+MOST = 20
+"""Marks of a kind that are looked at, from the last one backwards."""
+_TAIL = 5_000
+"""Characters at the end of a response in which the last number is looked for."""
+_SENTENCE = 1_000
+"""Characters after "the answer is" in which it is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An answer that a response marks as such."""
+
+    place: str
+    """The kind of mark, one of the places where answers are looked for."""
+    how: str
+    """What the mark is called."""
+    text: str
+    start: int
+    """Where the mark opens."""
+    end: int
+    """Where the answer ends, or the sentence where the answer is all of it."""
+    rest: str = ""
+    """What the sentence goes on with."""
+    is_value: bool = True
+    """Whether the answer is written out as a value, not picked from a sentence."""
+
+
+_WRAPPERS = [("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("__", "__"), ("`", "`")]
+_SPAN = re.compile(
+    r"(?<!\\)(?:\$\$(?P<a>[^$]+)\$\$|\$(?P<b>(?:\\\$|[^$\n]|\n(?!\s*\n))+)\$|\\\((?P<c>.+?)\\\)|\\\[(?P<d>.+?)\\\])",
+    re.DOTALL,
+)
+NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
+_LAST = re.compile(rf"(?<![\w.])[-+]?[$€£¥]?(?:{NUMBER})(?:\s*/\s*\d+(?:\.\d+)?)?(?:\s?\\?%)?", re.ASCII)
+_OPENING = re.compile(
+    rf"(?:[-+]?\s*(?:\\?\$|[€£¥])?\s*(?:{NUMBER})(?:\s?\\?%)?)"
+    r"(?=\s*$|[.;:!?]?\s+(?!(?:or|and|to|by|plus|minus|times|over|mod|pi|sqrt)\b)[A-Za-z]{2}|[;:]\s|,\s+[A-Za-z])",
+    re.ASCII,
+)
+_BOX = re.compile(
+    r"\\(?:boxed|fbox)(?![A-Za-z])\s*(?:\{|(?P<bare>[-+]?\d(?:[\d.,]*\d)?|[A-Za-z](?![A-Za-z])))"
+)
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_HASHES = re.compile(r"####[ \t]*([-+$\\(\[{.\d€£¥][^\n<]*(?:<(?!/)[^\n<]*)*)")
+_HEADING = re.compile(r"\d+[.)]\s|\d+:?\s+(?:[A-Za-z]+[ :]+){3}")
+_IS = r"(?:is|are|equals?|(?:would|will|should|must) be|(?:comes|works) out to(?: be)?|turns out to be)"
+_PHRASE = re.compile(
+    rf"\banswers?(?:\s{{1,9}}to\s(?:the|this|your)\s(?:problem|question|exercise))?\s{{1,9}}{_IS}\b[ \t]*:?\s*"
+    r"|\b(?:respuesta|r[ée]ponse|risposta|resposta)(?: final| finale)?\s{1,9}(?:es|est|è|é)\b[ \t]*:?\s*"
+    r"|\bantwort\s{1,9}(?:ist|lautet|beträgt)\b[ \t]*:?\s*"
+    r"|(?:答案|答え|正解)(?:是|为|為|は)[ \t]*:?\s*|(?:정답은|답은)\s*|\bответ\s*[-—]\s*",
+    re.IGNORECASE,
+)
+_PHRASE_WORDS = ("answer", "respuesta", "ponse", "posta", "antwort", "答", "正解", "답은", "ответ")
+_NAMES = (
+    r"(?i:(?:the )?(?:final answer|answer|ans)|respuesta(?: final)?|r[ée]ponse(?: finale)?|risposta(?: finale)?|"
+    r"resposta(?: final)?|antwort|ответ)|答案|答え?|答|정답|답|A"
+)
+_LABEL = re.compile(
+    rf"^[ \t>]*(?:[-*][ \t]+)?(?:\*\*|__|#+[ \t](?:\*\*)?)?(?:{_NAMES})(?:\*\*|__)?[ \t]*[:=](?:\*\*|__)?\s*"
+    r"|^[ \t]*(?:\*\*(?i:final answer|answer)\*\*|#+[ \t]+(?:\*\*)?(?i:final answer)(?:\*\*)?)[ \t]*\n\s*"
+    r"|\b(?i:final answer[ \t]*[:=]|answer[ \t]*=(?!=))(?:\*\*|__)?\s*",
+    re.MULTILINE,
+)
+_PROSE = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}")
+_SENTENCE_END = re.compile(r"\.(?=\s|$)|\n|。|</")
+_BOLD = re.compile(r"(?<![\w)*])(\*\*|__|`)(?=\S)([^*_`\n]{1,300}?)(?<=\S)\1(?![\w(*])")
+_PERCENT = re.compile(r"\s?(?:\$|\\\))?\s?(?:\\?%|percent\b)")
+# What stands in a slot that only shows where the answer would go.
+_PLACEHOLDER = re.compile(
+    r"(?:\\text\s*\{)?\s*(?:[.…?_\s]|\\l?dots)*"
+    r"(?:and|(?:your |the |final |my )*(?:answer|number|result)(?: here)?)?\s*\}?",
+    re.IGNORECASE,
+)
+# Formulas without dollar signs: what a number is a part of, and the right side of an equation at the end.
+_GLUED = re.compile(r"\S*(?:\\[a-z]|\^|sqrt)\S*")
+_RIGHT_SIDE = re.compile(
+    r"=\s*(?P<side>(?:[^\s=A-Za-z$]|\s|\\?(?:sqrt|frac|pi|log|ln|sin|cos|tan|exp)(?![A-Za-z])"
+    r"|(?<![A-Za-z])[A-Za-z](?![A-Za-z]))+)\Z"
+)
+_LINE = 300
+"""Characters at the end in which a formula without dollar signs is looked for."""
+# "10 minutes and 30 seconds" is one answer.
+_COMPOUND = re.compile(r"\s+[A-Za-z]+,?\s+and\s+(?:a\s+half|\d)")
+
+
+def boxes(text: str) -> list[Mark]:
+    r"""The boxes that are closed; of nested ones the innermost.
+
+    >>> [box.text for box in boxes(r"so \boxed{4}, that is \boxed{\boxed{\frac{8}{2}}} and \boxed{")]
+    ['4', '\\frac{8}{2}']
+    """
+    if "boxed" not in text and "fbox" not in text:
+        return []
+    openings = deque(_BOX.finditer(text), maxlen=MOST)
+    ends = _closings(text, [match for match in openings if match["bare"] is None])
+    found: list[Mark] = []
+    for match in openings:
+        end = match.end() if match["bare"] else ends.get(match.end())
+        if end is None:
+            continue
+        inside = match["bare"] or text[match.end() : end]
+        after = end if match["bare"] else end + 1
+        value = clean(inside) + _percent_after(text, after)
+        found.append(Mark("boxed", "box", value, match.start(), after))
+    return [box for box in found if not any(box.start < inner.start < box.end for inner in found)]
+
+
+def is_cut_off(text: str) -> bool:
+    """Whether the response ends in the middle of its last box."""
+    if ("boxed" not in text and "fbox" not in text) or text.rstrip().endswith((".", "!", "?", "$", "]", ")")):
+        return False
+    last = deque(_BOX.finditer(text), maxlen=1)
+    return bool(last) and last[0]["bare"] is None and not _closings(text, last)
+
+
+def _closings(text: str, openings: Iterable[re.Match[str]]) -> dict[int, int]:
+    """Where the braces are closed with which the openings end, by the place behind them."""
+    wanted = {match.end() for match in openings}
+    found: dict[int, int] = {}
+    stack: list[int] = []
+    if not wanted:
+        return found
+    for match in _BRACE.finditer(text, min(wanted) - 1):
+        if match[0] == "{":
+            stack.append(match.end())
+        elif match[0] == "}" and stack and (opened := stack.pop()) in wanted:
+            found[opened] = match.start()
+            if len(found) == len(wanted):
+                break
+    return found
+
+
+def _hashes(text: str) -> list[Mark]:
+    if "####" not in text:
+        return []
+    return [
+        Mark("hashes", "####", clean(match[1]), match.start(), match.end())
+        for match in deque(_HASHES.finditer(text), maxlen=MOST)
+        # "#### 2. Second step" is a heading of Markdown.
+        if not _HEADING.match(match[1])
+    ]
+
+
+def _tags(text: str) -> list[Mark]:
+    if "answer" not in text.lower():
+        return []
+    found: deque[Mark] = deque(maxlen=MOST)
+    opened = None
+    for match in ANSWER_TAG.finditer(text):
+        if not match["close"]:
+            opened = match
+        elif opened is not None:
+            value = clean(text[opened.end() : match.start()])
+            found.append(Mark("tag", "<answer>", value, opened.start(), match.end()))
+            opened = None
+    return list(found)
+
+
+def _phrases(text: str) -> list[Mark]:
+    folded = text.lower()
+    if not any(word in folded for word in _PHRASE_WORDS):
+        return []
+    return _sentences(_PHRASE, text, "phrase", "the answer is")
+
+
+def _labels(text: str) -> list[Mark]:
+    return _sentences(_LABEL, text, "label", "Answer:")
+
+
+def _sentences(pattern: re.Pattern[str], text: str, place: str, how: str) -> list[Mark]:
+    return [_stated(text, match, place, how) for match in deque(pattern.finditer(text), maxlen=MOST)]
+
+
+def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
+    """What opens the sentence after a match: a formula, a number, or else all of it."""
+    at = found.end()
+    span = _SPAN.match(text, at)
+    sentence_end = _SENTENCE_END.search(text, span.end() if span else at)
+    end = sentence_end.start() if sentence_end else len(text)
+    if span:
+        rest = text[span.end() : end]
+        value = _formula(span) + _percent_after(rest, 0)
+        return Mark(place, how, value, found.start(), span.end(), rest)
+    sentence = _BOLD.sub(r"\2", text[at : min(end, at + MOST * _SENTENCE)]).strip("*_` \t")
+    opening = _OPENING.match(sentence[:_SENTENCE])
+    is_compound = opening is not None and _COMPOUND.match(opening.string, opening.end()) is not None
+    if opening and not is_compound:
+        rest = opening.string[opening.end() :]
+        return Mark(place, how, clean(opening[0]), found.start(), at + opening.end(), rest)
+    words = len(_PROSE.findall(sentence[:_SENTENCE]))
+    if words > 1 and not is_compound and (picked := last(sentence[:_SENTENCE])):
+        return Mark(place, how, picked.text, found.start(), end, is_value=False)
+    return Mark(place, how, clean(sentence), found.start(), end, is_value=words <= 1 or is_compound)
+
+
+def _formula(span: re.Match[str]) -> str:
+    return clean(next(filter(None, span.groups())))
+
+
+def _last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    return next(iter(deque(pattern.finditer(text), maxlen=1)), None)
+
+
+def _percent_after(text: str, at: int) -> str:
+    return r"\%" if _PERCENT.match(text, at) else ""
+
+
+def last(text: str, start: int = 0) -> Mark | None:
+    """The last formula or number after ``start``."""
+    at = max(start, len(text) - _TAIL)
+    tail = text[at:]
+    number, span = _last_match(_LAST, tail), _last_match(_SPAN, tail)
+    # "$5 for one and $" lies between two amounts of money and is no formula.
+    is_formula = span and not re.search(rf"{_PROSE.pattern}\s", span[0])
+    if span and is_formula and (number is None or number.end() <= span.end()):
+        value = _formula(span) + _percent_after(tail, span.end())
+        return Mark("last", "the last formula", value, at + span.start(), at + span.end())
+    if number is None:
+        return None
+    if plain := _plain_formula(tail.rstrip(" \n.*"), number):
+        return Mark("last", "the last formula", plain, at + number.start(), at + number.end())
+    return Mark("last", "the last number", clean(number[0]), at + number.start(), at + number.end())
+
+
+def _plain_formula(text: str, number: re.Match[str]) -> str | None:
+    """The formula without dollar signs that the last number of a text is a part of, if it ends the text."""
+    line = text[max(text.rfind("\n") + 1, len(text) - _LINE) :]
+    offset = len(text) - len(line)
+    side = _RIGHT_SIDE.search(line)
+    if side and (number.start() >= offset + side.start("side")) and _GLUED.search(side["side"]):
+        return clean(side["side"])
+    word = line[line.rfind(" ") + 1 :]
+    if number.start() >= len(text) - len(word) and _GLUED.fullmatch(word):
+        return clean(word)
+    return None
+
+
+_FINDERS: Mapping[str, Callable[[str], list[Mark]]] = {
+    "boxed": boxes,
+    "hashes": _hashes,
+    "tag": _tags,
+    "phrase": _phrases,
+    "label": _labels,
+}
+PLACES = (*_FINDERS, "last")
+"""Where answers are looked for, in this order."""
+
+
+def marks(text: str, places: Collection[str]) -> list[Mark]:
+    """The answers that are marked in one of the ``places``, in the order of the text.
+
+    Of marks within each other, such as a box in a tag, the inner one says what the answer is.
+    """
+    found = sorted((mark for find in _FINDERS.values() for mark in find(text)), key=lambda mark: mark.start)
+    kept: list[Mark] = []
+    for number, mark in enumerate(found):
+        if mark.place not in places:
+            continue
+        inner = next((m for m in reversed(found[number + 1 :]) if m.end <= mark.end and m.text), None)
+        if inner is None:
+            kept.append(mark)
+        elif inner.place not in places:
+            kept.append(replace(mark, text=inner.text, rest=inner.rest, is_value=inner.is_value))
+    return kept
+
+
+def is_placeholder(mark: Mark) -> bool:
+    """Whether the slot is empty or only shows where the answer would go."""
+    return _PLACEHOLDER.fullmatch(mark.text) is not None
+
+
+def clean(text: str) -> str:
+    """The text without the marks around it: dollar signs of formulas, emphasis, a full stop.
+
+    >>> clean(" **$42$**. ")
+    '42'
+    """
+    before = None
+    while text != before:
+        before = text
+        text = text.strip()
+        if not text.endswith((r"\,", r"\:", r"\;")):
+            text = text.rstrip(".,;:。")
+        for opening, closing in _WRAPPERS:
+            inner = text[len(opening) : -len(closing)]
+            if text.startswith(opening) and text.endswith(closing) and inner and closing not in inner:
+                text = inner
+                break
+    return text

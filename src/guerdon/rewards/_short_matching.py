@@ -1,0 +1,173 @@
+"""Where a sentence gives one of the forms of an accepted answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from guerdon.errors import MissingExtraError
+from guerdon.rewards._dates import contradicts, date_of, within
+from guerdon.rewards._short_forms import Forms, Words
+from guerdon.rewards._short_reading import Reading
+from guerdon.rewards._short_words import FUNCTION_WORDS, SMALL
+
+_BETWEEN = 3
+"""Words that may stand between a first and a last name."""
+_LONG = 9
+"""Letters from which a word alone may be misspelled in strict mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The words of a sentence that give an accepted answer."""
+
+    start: int
+    end: int
+    how: str
+
+
+def matches(reading: Reading, wanted: Forms, tolerant: bool) -> Iterator[Match]:
+    """Every place of a sentence that gives the answer, the surest kind of match first."""
+    for phrase in wanted.phrases:
+        yield from _dates(reading.plain, phrase)
+        yield from _runs(reading.plain, phrase, "word for word")
+    for phrase in wanted.singular:
+        yield from _runs(reading.singular, phrase, "but for the number of a noun")
+    for name in wanted.names:
+        yield from _named(reading, name)
+    for phrase in wanted.phrases:
+        yield from _misspelled(reading.plain, phrase, tolerant)
+    if tolerant:
+        yield from _loosely(reading, wanted)
+
+
+def _runs(words: Words, phrase: Words, how: str) -> Iterator[Match]:
+    length, start = len(phrase), -1
+    while True:
+        try:
+            start = words.index(phrase[0], start + 1)
+        except ValueError:
+            return
+        if words[start : start + length] == phrase:
+            yield Match(start, start + length, how)
+
+
+def _dates(words: Words, phrase: Words) -> Iterator[Match]:
+    """A date that is as precise as the one wanted, or more."""
+    if len(phrase) == 1 and date_of(phrase[0]):
+        for i, word in enumerate(words):
+            if word != phrase[0] and within(word, phrase[0]):
+                yield Match(i, i + 1, "a date")
+
+
+def disputed(reading: Reading, match: Match, golds: list[Forms]) -> bool:
+    """Whether the date of a match contradicts a more precise one that is accepted for the same year."""
+    word = reading.plain[match.start]
+    if match.end - match.start != 1 or not (mine := date_of(word)) or mine[1] is None:
+        return False
+    precise = [
+        phrase[0]
+        for gold in golds
+        for phrase in gold.phrases
+        if len(phrase) == 1 and (date := date_of(phrase[0])) and date[1] and date[0] in (None, mine[0])
+    ]
+    return bool(precise) and all(contradicts(word, date) for date in precise)
+
+
+def _named(reading: Reading, name: Words) -> Iterator[Match]:
+    """A person's name with other or no middle names, or with initials."""
+    first, *middle, last = name
+    for end, word in enumerate(reading.plain):
+        if word != last or end == 0:
+            continue
+        for start in range(end - 1, max(-1, end - 2 - _BETWEEN), -1):
+            between = reading.cased[start + 1 : end]
+            if not all(word[:1].isupper() or word in SMALL for word in between):
+                break
+            if _is_first(reading.plain[start], first) and _are_middle(between, middle):
+                yield Match(start, end + 1, "a name with other middle names")
+                break
+            if middle and not between and reading.plain[start] == middle[-1] and len(middle[-1]) > 2:
+                yield Match(start, end + 1, "the last two names")
+                break
+
+
+def _is_first(word: str, first: str) -> bool:
+    return word == first or (min(len(word), len(first)) == 1 and word[0] == first[0])
+
+
+def _are_middle(mine: Words, wanted: list[str]) -> bool:
+    """Whether two rows of middle names can be those of one person."""
+    names = [word.casefold() for word in mine if word not in SMALL]
+    others = [word for word in wanted if word not in SMALL]
+    if len(names) != len(others):
+        return True
+    return all(
+        a == b or (min(len(a), len(b)) == 1 and a[0] == b[0]) for a, b in zip(names, others, strict=True)
+    )
+
+
+def _misspelled(words: Words, phrase: Words, tolerant: bool) -> Iterator[Match]:
+    """The phrase with one word spelled a little differently."""
+    known = set(words)
+    absent = [i for i, word in enumerate(phrase) if word not in known]
+    if len(absent) != 1:
+        return
+    at, length = absent[0], len(phrase)
+    wanted = phrase[at]
+    if not _allowance(wanted, tolerant) or (not tolerant and length == 1 and len(wanted) < _LONG):
+        return
+    for i, word in enumerate(words):
+        start = i - at
+        if start < 0 or not _is_near(word, wanted, tolerant):
+            continue
+        if words[start:i] == phrase[:at] and words[i + 1 : start + length] == phrase[at + 1 :]:
+            yield Match(start, start + length, "but for a letter")
+
+
+def _allowance(word: str, tolerant: bool) -> int:
+    if not word.isalpha():
+        return 0
+    if tolerant:
+        return 2 if len(word) >= 10 else 1 if len(word) >= 5 else 0
+    return 1 if len(word) >= 6 else 0
+
+
+def _is_near(word: str, wanted: str, tolerant: bool) -> bool:
+    allowed = _allowance(wanted, tolerant)
+    if not allowed or word[:1] != wanted[0] or abs(len(word) - len(wanted)) > allowed or not word.isalpha():
+        return False
+    return int(_distance()(word, wanted, score_cutoff=allowed)) <= allowed
+
+
+def _distance() -> Any:
+    try:
+        from rapidfuzz.distance.OSA import distance
+    except ImportError as error:
+        raise MissingExtraError.of("text", "the short_answer reward") from error
+    return distance
+
+
+def _loosely(reading: Reading, wanted: Forms) -> Iterator[Match]:
+    """All words that carry meaning in any order; a person's last name alone; related words."""
+    at = {word: i for i, word in enumerate(reading.singular)}
+    for name in wanted.names:
+        if len(name[-1]) > 3 and name[-1] in at and reading.cased[at[name[-1]]][:1].isupper():
+            yield Match(at[name[-1]], at[name[-1]] + 1, "the last name")
+    places = [_related(word, at) for word in wanted.content]
+    if len(places) > 1 and None not in places:
+        found = [place for place in places if place is not None]
+        yield Match(min(found), max(found) + 1, "all of its words")
+
+
+def _related(word: str, at: dict[str, int]) -> int | None:
+    """Where a word stands, or one of the same stem."""
+    if word in at or not word.isalpha() or word in FUNCTION_WORDS:
+        return at.get(word)
+    stem = word[: max(5, round(0.7 * len(word)))]
+    if len(stem) > len(word):
+        return None
+    return next(
+        (i for other, i in at.items() if other.startswith(stem) and len(other) <= len(word) + 4), None
+    )

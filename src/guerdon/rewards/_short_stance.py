@@ -1,0 +1,140 @@
+"""Whether a sentence that names an answer gives it as the answer: denials, guesses, the question's echo."""
+
+from __future__ import annotations
+
+import re
+
+from guerdon.rewards._short_matching import Match
+from guerdon.rewards._short_reading import Reading
+from guerdon.rewards._short_words import BESIDE, BOUNDS, DENIALS, TURNS, VERBS
+from guerdon.rewards._text_answers import sentences
+
+_BEFORE = 4
+"""Words before an answer in which a denial belongs to it."""
+_CONTRASTS = (("rather", "than"), ("instead", "of"), ("other", "than"), ("as", "opposed", "to"), ("unlike",))
+_DENIED_AFTER = re.compile(
+    r"(?:is|was|are|were|would be|has|have|had|did|does|do|can|could) (?:\w+ )?(?:not|never)\b"
+    r"|(?:isnt|wasnt|arent|werent|didnt|doesnt)\b|(?:is|was) (?:wrong|incorrect|false)\b"
+)
+_VERBAL = re.compile(r"\b[a-z]{2,}(?:ed|ing)\b")
+_MEASURED = (
+    ("more", "than"),
+    ("less", "than"),
+    ("fewer", "than"),
+    ("at", "least"),
+    ("at", "most"),
+    ("up", "to"),
+)
+_ITEMS = re.compile(r"[,;\n]+|\bor\b|\band\b|/", re.IGNORECASE)
+_BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d+[.)])\s+", re.MULTILINE)
+_UNSURE = re.compile(
+    r"\b(?:could|might|may|either|possibly|perhaps|maybe|one of)\b.{0,200}\bor\b", re.IGNORECASE
+)
+_TAKEN_BACK = re.compile(
+    r"\W*(?:no\b[,.;:!]|(?:no,? )?wait\b|correction\b|scratch that|on second thoughts?|sorry\b[,.;:]? (?:it|that|I)\b"
+    r"|actually,? (?:no|it|that|the)\b|I was (?:wrong|mistaken)|(?:that|this|it)(?:['’]s| is| was) "
+    r"(?:actually )?(?:wrong|incorrect|not (?:right|correct|true)|false))",
+    re.IGNORECASE,
+)
+_OPENER = re.compile(
+    r"\W*(?:sure|hello|hi|yes|certainly|of course|okay|ok|well|great|thanks|hey)\b", re.IGNORECASE
+)
+_STATES = re.compile(
+    r"\W*(?:(?:it|this|that|he|she|they)(?: is| was| were| are|['’]s|['’]re)) (?!not\b)", re.IGNORECASE
+)
+_PLACE = re.compile(r"\bwhere\b|\b(?:city|town|located|location)\b", re.IGNORECASE)
+_FEW = 6
+"""Words of a sentence that is an answer and nothing else."""
+
+
+def objection(reading: Reading, match: Match, asked: Reading) -> str | None:
+    """Why a match does not give the answer; None where it does."""
+    if _is_denied(reading, match):
+        return "it is denied"
+    if _is_guess(reading, match):
+        return "it is one of several guesses"
+    if _is_beside(reading, match):
+        return "it only bounds the answer"
+    return "it only repeats the question" if _is_echo(reading, match, asked) else None
+
+
+def _is_denied(reading: Reading, match: Match) -> bool:
+    words, start = reading.plain, match.start
+    before = list(words[max(0, start - _BEFORE) : start])
+    turns = [
+        i for i, word in enumerate(before) if word in TURNS and tuple(before[i : i + 2]) not in _CONTRASTS
+    ]
+    before = before[turns[-1] + 1 :] if turns else before
+    if any(word in DENIALS for word in before):
+        return True
+    if any(tuple(before[i : i + len(c)]) == c for c in _CONTRASTS for i in range(len(before))):
+        return True
+    return _DENIED_AFTER.match(" ".join(words[match.end : match.end + 4])) is not None
+
+
+def _is_guess(reading: Reading, match: Match) -> bool:
+    words = reading.plain
+    after, before = words[match.end : match.end + 1], words[max(0, match.start - 1) : match.start]
+    return after == ("or",) or before in (("or",), ("either",)) or bool(_UNSURE.search(reading.source))
+
+
+def _is_beside(reading: Reading, match: Match) -> bool:
+    """Whether what is named is compared with the answer: "near X", "more than 6"."""
+    before = reading.plain[max(0, match.start - 2) : match.start]
+    if not before:
+        return False
+    is_figure = reading.plain[match.start][:1].isdigit()
+    if is_figure and (before in _MEASURED or before[-1] in BOUNDS):
+        return True
+    return before[-1] in BESIDE and before != ("more", "than")
+
+
+def _is_echo(reading: Reading, match: Match, asked: Reading) -> bool:
+    """Whether the match lies in words of the question that the response takes up."""
+    if not asked.plain:
+        return False
+    words, start, end = reading.plain, match.start, match.end
+    if f" {' '.join(words[start:end])} " not in asked.joined:
+        return False
+    for low, high in ((start - 1, end), (start, end + 1)):
+        if low >= 0 and high <= len(words) and f" {' '.join(words[low:high])} " in asked.joined:
+            return True
+    return False
+
+
+def standing(text: str) -> list[str]:
+    """The sentences of a text that it does not take back, as far as they state something."""
+    found = sentences(text)
+    for i in range(len(found) - 1, 0, -1):
+        if _TAKEN_BACK.match(found[i]):
+            found = found[i:]
+            break
+    stated = [sentence for sentence in found if not sentence.endswith("?")]
+    return stated or found
+
+
+def is_answer(reading: Reading) -> bool:
+    """Whether a sentence says what the answer is and nothing else: "It is X.", "X."."""
+    source = reading.source
+    if (
+        len(reading.plain) > _FEW
+        or not source.endswith(".")
+        or _OPENER.match(source)
+        or _BULLET.match(source)
+    ):
+        return False
+    if not re.match(r"[A-Z\d\"“'‘$€£]", source):
+        return False
+    return bool(_STATES.match(source)) or not VERBS & set(reading.plain)
+
+
+def guesses(text: str, question: str) -> list[str]:
+    """The items of a text that is nothing but a list; none where it has a sentence, or is a place in its country."""
+    if len(text) > 2_000 or VERBS & set(text.casefold().split()) or _VERBAL.search(text):
+        return []
+    parts = [part.strip(" .*") for part in _ITEMS.split(_BULLET.sub("", text))]
+    if len(parts) == 1 and all(word.strip(",.").isdigit() for word in text.split()):
+        parts = text.split()
+    found = [part for part in parts if part]
+    least = 3 if question and not _PLACE.search(question) else 5
+    return found if len(found) >= least and all(len(item.split()) <= _FEW for item in found) else []

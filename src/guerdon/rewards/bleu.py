@@ -1,0 +1,88 @@
+"""The reward ``bleu``: how many runs of words does the response share with the references?"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from guerdon.errors import InputError, MissingExtraError
+from guerdon.reward.decorator import reward_function
+from guerdon.rewards._golds import accepted
+from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, yes_or_no
+from guerdon.rewards._text_answers import said
+from guerdon.types import EvaluateResult, MetricResult
+
+TOKENIZERS = ("13a", "intl", "zh", "char", "none")
+SMOOTHINGS = ("exp", "floor", "add-k", "none")
+MAX_ORDER = 8
+
+
+@reward_function(scale=(0, 1))
+def bleu(
+    response: str,
+    ground_truth: Any = None,
+    references: Any = None,
+    *,
+    tokenizer: str = "13a",
+    case_sensitive: bool = True,
+    smoothing: str = "exp",
+    max_order: int = 4,
+    effective_order: bool = True,
+) -> EvaluateResult:
+    """Scores the sentence BLEU of the response against its references, from 0 to 1.
+
+    References come from ``ground_truth`` and the column ``references``; several are used together, as BLEU
+    defines it. What stands before ``</think>`` is not looked at.
+
+    ``tokenizer`` is one of sacrebleu's that need no download: ``13a`` (the default), ``intl``, ``zh``,
+    ``char`` for scripts without spaces, ``none``. ``smoothing`` is ``exp``, ``floor``, ``add-k`` or
+    ``none``. ``effective_order`` leaves out the orders of n-grams that a short response cannot have, so that
+    a right answer of two words scores 1; ``max_order`` is the longest n-gram.
+
+    Scale: 0 to 1.
+
+    The metric ``brevity_penalty`` is 1 where the response is as long as the closest reference.
+
+    Source: BLEU (Papineni et al. 2002) as computed by sacrebleu (Post 2018), a hundredth of its number.
+
+    Raises InputError where there is no reference, MissingExtraError without sacrebleu.
+
+    >>> bleu("the cat sat on the mat", "the cat sat on the mat").score
+    1.0
+    >>> round(bleu("the cat is on the mat", ["the cat sat on the mat"]).score, 3)
+    0.38
+    """
+    metric = _metric(
+        one_of(tokenizer, TOKENIZERS, "tokenizer"),
+        not yes_or_no(case_sensitive, "case_sensitive"),
+        one_of(smoothing, SMOOTHINGS, "smoothing"),
+        _order(max_order),
+        yes_or_no(effective_order, "effective_order"),
+    )
+    golds = accepted(ground_truth, references)
+    found = metric.sentence_score(said(response_text(response)).strip(), list(golds))
+    metrics = {"brevity_penalty": MetricResult(found.bp)}
+    # Rounding leaves a full match a hair over 100.
+    return EvaluateResult(min(1.0, max(0.0, round(found.score / 100, 12))), reason=None, metrics=metrics)
+
+
+def _order(value: Any) -> int:
+    number = non_negative(value, "max_order")
+    if number is None or not number.is_integer() or not 1 <= number <= MAX_ORDER:
+        raise InputError(f"max_order must be a whole number from 1 to {MAX_ORDER}, not {shown(value)}")
+    return int(number)
+
+
+@functools.lru_cache(maxsize=32)
+def _metric(tokenizer: str, lowercase: bool, smoothing: str, order: int, effective: bool) -> Any:
+    try:
+        from sacrebleu.metrics.bleu import BLEU
+    except ImportError as error:
+        raise MissingExtraError.of("text", "the bleu reward") from error
+    return BLEU(
+        tokenize=tokenizer,
+        lowercase=lowercase,
+        smooth_method=smoothing,
+        max_ngram_order=order,
+        effective_order=effective,
+    )
