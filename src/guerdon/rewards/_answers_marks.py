@@ -62,6 +62,7 @@ _PHRASE = re.compile(
     r"|(?:答案|答え|正解)(?:是|为|為|は)[ \t]*:?\s*|(?:정답은|답은)\s*|\bответ\s*[-—]\s*",
     re.IGNORECASE,
 )
+_PHRASE_WORDS = ("answer", "respuesta", "ponse", "posta", "antwort", "答", "正解", "답은", "ответ")
 _NAMES = (
     r"(?i:(?:the )?(?:final answer|answer|ans)|respuesta(?: final)?|r[ée]ponse(?: finale)?|risposta(?: finale)?|"
     r"resposta(?: final)?|antwort|ответ)|答案|答え?|答|정답|답|A"
@@ -82,11 +83,16 @@ _PLACEHOLDER = re.compile(
     r"(?:and|(?:your |the |final |my )*(?:answer|number|result)(?: here)?)?\s*\}?",
     re.IGNORECASE,
 )
-# A formula without dollar signs: what a number at the end of a line is a part of.
-_GLUED = re.compile(r"[\w\\{}()\[\]^+*/.,!-]*(?:\\[a-z]|\^|sqrt\()[\w\\{}()\[\]^+*/.,!-]*")
+# Formulas without dollar signs: what a number is a part of, and the right side of an equation at the end.
+_GLUED = re.compile(r"\S*(?:\\[a-z]|\^|sqrt)\S*")
 _RIGHT_SIDE = re.compile(
-    r"=\s*(?P<side>(?:[^\s=A-Za-z]|\s|\\?[A-Za-z]{1,2}(?![A-Za-z])|\\?(?:sqrt|frac|pi|log|sin|cos|tan|ln|exp))+?)[.\s]*\Z"
+    r"=\s*(?P<side>(?:[^\s=A-Za-z$]|\s|\\?(?:sqrt|frac|pi|log|ln|sin|cos|tan|exp)(?![A-Za-z])"
+    r"|(?<![A-Za-z])[A-Za-z](?![A-Za-z]))+)\Z"
 )
+_LINE = 300
+"""Characters at the end in which a formula without dollar signs is looked for."""
+# "10 minutes and 30 seconds" is one answer.
+_COMPOUND = re.compile(r"\s+[A-Za-z]+,?\s+and\s+(?:a\s+half|\d)")
 
 
 def boxes(text: str) -> list[Mark]:
@@ -163,6 +169,9 @@ def _tags(text: str) -> list[Mark]:
 
 
 def _phrases(text: str) -> list[Mark]:
+    folded = text.lower()
+    if not any(word in folded for word in _PHRASE_WORDS):
+        return []
     return _sentences(_PHRASE, text, "phrase", "the answer is")
 
 
@@ -185,13 +194,15 @@ def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
         value = _formula(span) + _percent_after(rest, 0)
         return Mark(place, how, value, found.start(), span.end(), rest)
     sentence = _BOLD.sub(r"\2", text[at : min(end, at + MOST * _SENTENCE)]).strip("*_` \t")
-    if opening := _OPENING.match(sentence[:_SENTENCE]):
+    opening = _OPENING.match(sentence[:_SENTENCE])
+    is_compound = opening is not None and _COMPOUND.match(opening.string, opening.end()) is not None
+    if opening and not is_compound:
         rest = opening.string[opening.end() :]
         return Mark(place, how, clean(opening[0]), found.start(), at + opening.end(), rest)
     words = len(_PROSE.findall(sentence[:_SENTENCE]))
-    if words > 1 and (picked := last(sentence[:_SENTENCE])):
+    if words > 1 and not is_compound and (picked := last(sentence[:_SENTENCE])):
         return Mark(place, how, picked.text, found.start(), end, is_value=False)
-    return Mark(place, how, clean(sentence), found.start(), end, is_value=words <= 1)
+    return Mark(place, how, clean(sentence), found.start(), end, is_value=words <= 1 or is_compound)
 
 
 def _formula(span: re.Match[str]) -> str:
@@ -218,7 +229,22 @@ def last(text: str, start: int = 0) -> Mark | None:
         return Mark("last", "the last formula", value, at + span.start(), at + span.end())
     if number is None:
         return None
+    if plain := _plain_formula(tail.rstrip(" \n.*"), number):
+        return Mark("last", "the last formula", plain, at + number.start(), at + number.end())
     return Mark("last", "the last number", clean(number[0]), at + number.start(), at + number.end())
+
+
+def _plain_formula(text: str, number: re.Match[str]) -> str | None:
+    """The formula without dollar signs that the last number of a text is a part of, if it ends the text."""
+    line = text[max(text.rfind("\n") + 1, len(text) - _LINE) :]
+    offset = len(text) - len(line)
+    side = _RIGHT_SIDE.search(line)
+    if side and (number.start() >= offset + side.start("side")) and _GLUED.search(side["side"]):
+        return clean(side["side"])
+    word = line[line.rfind(" ") + 1 :]
+    if number.start() >= len(text) - len(word) and _GLUED.fullmatch(word):
+        return clean(word)
+    return None
 
 
 _FINDERS: Mapping[str, Callable[[str], list[Mark]]] = {

@@ -231,7 +231,9 @@ def _proportions(value: Value) -> list[Form] | None:
 
     if isinstance(value, Quantity) and value.unit is None and not value.is_percent:
         return [value.form, constant(1)]
-    if isinstance(value, Ratio) and all(isinstance(part, Quantity) for part in value.parts):
+    if isinstance(value, Ratio) and all(
+        isinstance(part, Quantity) and not part.is_percent for part in value.parts
+    ):
         return [part.form for part in value.parts if isinstance(part, Quantity)]
     return None
 
@@ -327,8 +329,15 @@ def _equal_to_value(mine: Value, gold: Value, rules: Rules) -> bool | None:
             return False
     if len(sides) == 2 and _is_name(sides[1]) and not _gives_name(sides[0], gold) and not _has_name(gold):
         sides.reverse()
-    links = [side for side in sides[:-1] if not _gives_name(side, gold)]
+    links = [side for at, side in enumerate(sides[:-1]) if not _is_named(sides, at, gold)]
     return _every(equal(side, gold, rules) for side in [sides[-1], *links])
+
+
+def _is_named(sides: Sequence[Value], at: int, gold: Value) -> bool:
+    """Whether a side of a chain need not equal the ground truth, since it only says what it is that has it."""
+    if at:
+        return _is_name(sides[at])
+    return _gives_name(sides[0], gold) and (len(sides) > 2 or not _is_equation(sides[0], gold))
 
 
 def _has_name(gold: Value) -> bool:
@@ -344,15 +353,16 @@ def _gives_name(side: Value, gold: Value) -> bool:
         return isinstance(side, Collection) and all(_gives_name(item, gold) for item in side.items)
     names = variables(side.form)
     if not isinstance(gold, Quantity) or not variables(gold.form):
-        return is_name(side.form) or (bool(names) and not _is_equation(side.form, gold))
+        return is_name(side.form) or bool(names)
     is_short = len(side.form.over) == 1 and len(side.form.under) == 1
     return is_name(side.form) if names <= variables(gold.form) else is_short
 
 
-def _is_equation(side: Form, gold: Value) -> bool:
+def _is_equation(side: Value, gold: Value) -> bool:
     """Whether a side that is equal to the ground truth makes an equation to solve: 2x + 3 = 5, x - y = 0."""
-    is_zero = isinstance(gold, Quantity) and not gold.form.over
-    return ONE in side.over or (is_zero and len(side.over) > 1)
+    if not isinstance(side, Quantity) or not isinstance(gold, Quantity):
+        return False
+    return ONE in side.form.over or (not gold.form.over and len(side.form.over) > 1)
 
 
 def _agree(exact: Value, rough: Sequence[Value]) -> bool:
@@ -406,7 +416,7 @@ def _equal_equations(mine: Relation, gold: Relation, rules: Rules) -> bool | Non
             return result
     forms = _difference(mine), _difference(gold)
     if forms[0] is None or forms[1] is None:
-        return _in_order(mine.sides, gold.sides, rules)
+        return mine.sides == gold.sides
     return proportional(forms[0], forms[1], positive=False)
 
 
@@ -414,6 +424,8 @@ def _difference(relation: Relation) -> Form | None:
     """The left side minus the right one, without what it is divided by."""
     left, right = relation.sides
     if not isinstance(left, Quantity) or not isinstance(right, Quantity):
+        return None
+    if left.is_percent or right.is_percent:
         return None
     try:
         return minus(left.form, right.form)

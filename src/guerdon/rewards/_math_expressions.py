@@ -8,6 +8,7 @@ from fractions import Fraction
 from guerdon.rewards._math_forms import (
     CONSTANTS,
     Form,
+    UndefinedError,
     UnknownError,
     constant,
     divided,
@@ -92,7 +93,7 @@ class Expression:
                 form = times(form, other) if sign.text == "*" else divided(form, other)
             elif self._starts():
                 if self.tokens[self.at - 1].kind == "number" and self._peek().kind == "number":
-                    raise UnknownError("two numbers side by side")
+                    raise UndefinedError("two numbers side by side")
                 form = times(form, self._factor())
             else:
                 return form
@@ -112,7 +113,7 @@ class Expression:
 
     def _factor(self) -> Form:
         mixed = self._mixed_number()
-        return mixed if mixed is not None else self._powers(self._atom())
+        return self._powers(self._atom() if mixed is None else mixed)
 
     def _mixed_number(self) -> Form | None:
         r"""3\frac{1}{2} and 3 1/2 are sums."""

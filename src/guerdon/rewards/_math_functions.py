@@ -39,10 +39,13 @@ from guerdon.rewards._math_numeric import sign
 
 _TRIAL = 10_000
 _MAX_ROOT = 60
+_MAX_POWER = 12.0
+"""The natural logarithm of how many terms a power of a sum may have before like ones are put together."""
 _MAX_FACTORIAL = 20_000
 _MAX_STEPS = 30
 """How far a factorial's argument is brought down: (n+2)! is (n+1)(n+2)·n!."""
 
+_HALF_TURN: Product = frozenset({("i", 1), ("pi", 1)})
 Function = Callable[[Form], Form]
 
 
@@ -86,8 +89,8 @@ def _whole_power(base: Form, exponent: int) -> Form:
         ((product, value),) = base.over.items()
         raised = {atom: each * exponent for atom, each in product}
         return Form(reduced(raised, power_of_rational(value, exponent)), UNIT)
-    if exponent > 300:
-        raise UnknownError("a high power of a sum")
+    if exponent * math.log(max(len(base.over), len(base.under))) > _MAX_POWER:
+        return call("power", base, constant(exponent))
     return quotient(power_of_sum(base.over, exponent), power_of_sum(base.under, exponent))
 
 
@@ -224,7 +227,7 @@ def _is_prime(number: int) -> bool:
 def _symbolic_power(base: Form, exponent: Form) -> Form:
     """A power whose exponent is no rational number: each term of the exponent gives a factor."""
     if exponent.under != UNIT or len(base.over) != 1 or base.under != UNIT:
-        raise UnknownError("a power of a sum with an exponent that is no number")
+        return call("power", base, exponent)
     ((product, value),) = base.over.items()
     result = constant(1)
     for term, factor in exponent.over.items():
@@ -239,15 +242,20 @@ def _symbolic_power(base: Form, exponent: Form) -> Form:
         for prime, count in _factors(abs(value)).items():
             exponents["power", prime, term] = count * factor
         for atom, each in product:
-            if atom == "e" and dict(term).get("i") == 1 and set(dict(term)) <= {"i", "pi"}:
-                raise UnknownError("a complex exponential")
-            if atom == "i" or (isinstance(atom, tuple) and atom[0] != "power"):
-                raise UnknownError("a power with an exponent that is no number")
-            if isinstance(atom, tuple):
-                raise UnknownError("a power of a power")
-            exponents["power", atom, term] = each * factor
+            if atom == "i" or isinstance(atom, tuple):
+                return call("power", base, exponent)
+            if atom == "e" and term == _HALF_TURN:
+                result = times(result, _on_circle(each * factor))
+            else:
+                exponents["power", atom, term] = each * factor
         result = _with_exponent(result, exponents)
     return result
+
+
+def _on_circle(half_turns: Rational) -> Form:
+    """e to a multiple of iπ."""
+    angle = Form({frozenset({("pi", 1)}): half_turns}, UNIT)
+    return plus(cosine(angle), times(symbol("i"), sine(angle)))
 
 
 def call(name: str, *arguments: Form) -> Form:

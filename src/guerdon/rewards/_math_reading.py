@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from itertools import product
 
 from guerdon.rewards._math_expressions import Expression
@@ -39,12 +38,10 @@ from guerdon.rewards._math_values import (
 
 MAX_ITEMS = 200
 _MAX_ALTERNATIVES = 16
+_EXPONENTS = (-3, -2, -1, 1, 2, 3)
 _RELATIONS = frozenset({"=", "<", ">", "<=", ">=", "!=", "∈", "≈"})
 _CLOCK = re.compile(
     r"(\d{1,2}):([0-5]\d)\s*(?:\\text\s*\{)?\s*~?\s*([ap])?\.?\s*(?(3)m)\.?\s*\}?", re.IGNORECASE
-)
-_BASED = re.compile(
-    r"([0-9A-Z]+)\s*_\s*(?:\{\s*)?(?:\\text\s*\{\s*)?(\d{1,2}|[a-z]{3,8})\s*\}?\s*\}?", re.ASCII
 )
 _BASES = dict(
     zip(
@@ -66,6 +63,7 @@ _BASES = dict(
         strict=True,
     )
 )
+_SET = Token("open", "set")
 _MINUS_INFINITY, _INFINITY = negative(symbol("oo")), symbol("oo")
 _REALS = Interval(_MINUS_INFINITY, _INFINITY, (False, False))
 
@@ -82,21 +80,10 @@ def read(text: str) -> Value:
     if (clock := _CLOCK.fullmatch(plain)) and (clock[3] or clock[2].startswith("0")):
         half = (clock[3] or "").lower()
         return Clock(int(clock[1]) * 60 + int(clock[2]), half)
-    if (based := _BASED.fullmatch(plain)) and (value := _based(based[1], based[2])) is not None:
-        return value
     found = tokens(plain)
     if not found:
         raise UnknownError("nothing")
     return _value(found)
-
-
-def _based(digits: str, base: str) -> Based | None:
-    number = _BASES.get(base, 0) if base.isalpha() else int(base)
-    if not 2 <= number <= 36 or not digits[0].isalnum():
-        return None
-    if digits.isalpha() or any(int(digit, 36) >= number for digit in digits):
-        return None
-    return Based(digits.lstrip("0") or "0", number)
 
 
 def _depths(found: Sequence[Token]) -> list[int]:
@@ -152,7 +139,11 @@ def _items(found: Sequence[Token]) -> list[Value]:
 
 def _alternatives(part: Sequence[Token]) -> list[Sequence[Token]]:
     """An element once for each choice of its signs ±; with ∓ in it, the upper and the lower signs."""
-    places = [at for at, token in enumerate(part) if token.kind == "sign" and token.text in ("±", "∓")]
+    places, sets = [], 0
+    for at, token in enumerate(part):
+        sets += (token == _SET) - (token.kind == "close" and token.text == "set")
+        if token.kind == "sign" and token.text in ("±", "∓") and not sets:  # a set has its own elements
+            places.append(at)
     if not places:
         return [part]
     together = any(part[at].text == "∓" for at in places)
@@ -190,7 +181,7 @@ def _element(found: Sequence[Token]) -> Value:
     if ":" in signs:
         places = [at for at, token in enumerate(found) if token == Token("sign", ":") and not depths[at]]
         return Ratio(tuple(_element(part) for part in _nonempty(_split(found, places))))
-    if (name := _overlined(found)) is not None:
+    if (name := _overlined(found) or _based(found)) is not None:
         return name
     return quantity(found)
 
@@ -218,6 +209,19 @@ def _overlined(found: Sequence[Token]) -> Value | None:
         if letters and len(letters) + 2 * (found[1].kind == "open") == len(found) - 1:
             return Word("overline " + "".join(sorted(letters)))
     return None
+
+
+def _based(found: Sequence[Token]) -> Based | None:
+    """Digits with their base below them: 4210_5, 1A_{16}."""
+    texts = [token.text for token in found if token.text != "{"]
+    if found[0].kind != "number" or "_" not in texts:
+        return None
+    at = texts.index("_")
+    digits, base = "".join(texts[:at]), "".join(texts[at + 1 :])
+    number = _BASES.get(base, 0) if base.isalpha() else int(base) if base.isdecimal() and len(base) < 3 else 0
+    if not digits.isalnum() or not 2 <= number <= 36 or any(int(digit, 36) >= number for digit in digits):
+        return None
+    return Based(digits.lstrip("0") or "0", number)
 
 
 def _nonempty(parts: list[Sequence[Token]]) -> list[Sequence[Token]]:
@@ -313,6 +317,10 @@ def _bracketed(found: Sequence[Token]) -> Value | None:
     if not any(token.kind == "comma" and not depths[at] for at, token in enumerate(inside)):
         if opening == "(" and len(inside) == 1 and inside[0].kind == "text":
             return _single(inside[0])
+        if inside[0].text == "array" and not any(
+            _depths(inside)[at] == 0 for at in range(1, len(inside) - 1)
+        ):
+            return _matrix(inside[1:-1])
         if opening == "{" == closing:
             return _element(inside)
         return None
@@ -425,6 +433,8 @@ def _scale(words: str) -> tuple[Rational, bool, Unit | None]:
     rest = words.split()
     while rest and rest[0].lower().rstrip("s") in SCALES:
         scale *= SCALES[rest.pop(0).lower().rstrip("s")]
+    if any(word.lower().rstrip("s") in SCALES for word in rest):
+        raise UnknownError("a number behind a unit")
     if rest and rest[0].lower() in PERCENT:
         return scale, True, None
     return scale, False, unit(" ".join(rest)) if rest else None
@@ -439,21 +449,18 @@ def _places(found: Sequence[Token], scale: Rational) -> int | None:
 
 
 def as_measure(value: Quantity) -> Quantity | None:
-    """The other reading of an expression such as 5m: a number with a unit of one letter."""
+    """The other reading of an expression such as 5m or 3m/s: a number with units of one letter."""
     form = value.form
     if form.under != UNIT or len(form.over) != 1 or value.unit is not None:
         return None
     ((terms, factor),) = form.over.items()
-    letters = [(atom, exponent) for atom, exponent in terms if isinstance(atom, str) and known(atom)]
-    if len(letters) != 1 or len(letters[0][0]) != 1:
+    letters = {atom: exponent for atom, exponent in terms if isinstance(atom, str) and len(atom) == 1}
+    if not letters or not all(
+        known(letter) and exponent in _EXPONENTS for letter, exponent in letters.items()
+    ):
         return None
-    atom, exponent = letters[0]
-    kept = frozenset(terms - {(atom, exponent)})
-    measured = unit(f"{atom}^{exponent}" if exponent != 1 else str(atom))
-    if exponent not in (1, 2, 3):
-        return None
-    return Quantity(Form({kept or ONE: factor}, UNIT), value.is_decimal, value.places, False, measured)
-
-
-def number_of(digits: str, base: int) -> Fraction:
-    return Fraction(int(digits, base))
+    over = [f"{letter}^{exponent}" for letter, exponent in letters.items() if exponent > 0]
+    under = [f"/ {letter}^{-exponent}" for letter, exponent in letters.items() if exponent < 0]
+    kept = frozenset((atom, exponent) for atom, exponent in terms if atom not in letters)
+    bare = Form({kept or ONE: factor}, UNIT)
+    return Quantity(bare, value.is_decimal, value.places, False, unit(" ".join([*over, *under])))

@@ -16,11 +16,11 @@ from guerdon.reward.decorator import reward_function
 from guerdon.rewards._answers import PLACES, POLICIES, Answer, clean, final_answer, readable
 from guerdon.rewards._math_equality import equal
 from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError
-from guerdon.rewards._math_library import math_verify, parsed, verified
+from guerdon.rewards._math_library import agrees, math_verify, parsed
 from guerdon.rewards._math_quantities import Rules
 from guerdon.rewards._math_reading import read
 from guerdon.rewards._math_tokens import is_word
-from guerdon.rewards._math_values import Value, Word, quantities
+from guerdon.rewards._math_values import Based, Clock, Value, Word, quantities
 from guerdon.rewards._numbers import normal
 from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
 from guerdon.types import EvaluateResult, MetricResult
@@ -56,6 +56,7 @@ _ASKS_PERCENT = re.compile(
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[A-Za-z][A-Za-z ,.'’-]*")
+_DOTS = re.compile(r"\\[a-z]*dots|\.\.\.|…")
 _LETTERS = re.compile(r"[A-Za-z]+")
 
 
@@ -263,10 +264,10 @@ def _judge(answer: Answer, golds: Sequence[_Gold], rules: Rules) -> tuple[bool, 
         return False, f"the answer cannot be read: {refusal}"
     if objection := _objection(answer, golds):
         return False, objection
-    right = next((gold for gold in golds if _is_right(answer.text, gold, rules)), None)
-    if right is None:
-        return False, f"{shown(answer.text)} is not {' or '.join(shown(gold.text) for gold in golds[:5])}"
-    return True, f"{shown(answer.text)} equals {shown(right.text)}"
+    for gold in golds:
+        if _is_right(answer.text, gold, rules):
+            return True, f"{shown(answer.text)} equals {shown(gold.text)}"
+    return False, f"{shown(answer.text)} is not {' or '.join(shown(gold.text) for gold in golds[:5])}"
 
 
 def _objection(answer: Answer, golds: Sequence[_Gold]) -> str | None:
@@ -304,10 +305,16 @@ def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
             told = equal(value, gold.value, rules)
         except (UnknownError, UndefinedError, TooLargeError):
             told = None
-    if told is not None or _has_words(text) or (rules.require_units and _has_unit(gold)):
+    if told is not None or not _may_ask(text, gold, rules):
         return bool(told)
-    return verified(parsed(text), parsed(gold.text), rules.asks_percent)
+    return agrees(text, gold.text, rules.asks_percent)
 
 
-def _has_unit(gold: _Gold) -> bool:
-    return gold.value is not None and any(each.unit is not None for each in quantities(gold.value))
+def _may_ask(text: str, gold: _Gold, rules: Rules) -> bool:
+    """Whether math-verify can be asked: it drops words, bases and units, and guesses at what dots stand for."""
+    if _has_words(text) or isinstance(gold.value, Word | Based | Clock):
+        return False
+    if _DOTS.search(text) or _DOTS.search(gold.text):
+        return False
+    has_unit = gold.value is not None and any(each.unit is not None for each in quantities(gold.value))
+    return not (has_unit and rules.require_units)
