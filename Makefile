@@ -34,11 +34,12 @@ check: $(DEV) ## Lint, formatting, types, import layers and the generated help p
 	@echo "import layers" && $(BIN)/lint-imports
 	@echo "help page" && $(BIN)/python -m guerdon.cli.help --check
 
-bench: $(DEV) ## Measure the scoring engine, the server, the clients and the sandbox against others
+bench: $(DEV) ## Measure the scoring engine, the server, the clients, the sandbox and verifiers against others
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scoring.py
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/serving.py
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calling.py
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sandbox.py
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/verifiers.py
 
 soak: $(DEV) ## Long loads, to see whether the memory of the server and of the sandbox stays flat
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py

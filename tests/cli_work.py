@@ -34,6 +34,14 @@ def exact(response, answer):
     return float(response == answer)
 
 
+def brief(response):
+    return float(response == "a")
+
+
+def careless(response):
+    return float(response[0] == "a" and response == "a")
+
+
 def length(response, *, most: int = 10, unit: str = "x"):
     """The share of the most characters"""
     return min(len(response) / most, 1.0)

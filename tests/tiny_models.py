@@ -78,3 +78,39 @@ def outputs(folder: Path, text: str, pair: str | None = None) -> list[float]:
     ids = torch.tensor([both["input_ids"]])
     with torch.inference_mode():
         return [float(value) for value in model(input_ids=ids).logits[0]]
+
+
+LAST_WORDS = {"four": 1.0, "five": -1.0, "two": 0.5, "is": -0.25, "[UNK]": 0.125, "user": 2.0}
+"""What ``save_last_word_scorer`` pays for the last word of a text; 0 for others that it knows."""
+
+
+def save_last_word_scorer(folder: Path) -> Path:
+    """A model whose output is told by the last token alone, so that scores can be worked out by hand.
+
+    It has no layers: the embedding of each word is a direction of its own, and the head pays by direction.
+    """
+    import torch
+    from transformers import LlamaConfig, LlamaForSequenceClassification
+
+    size = len(WORDS)
+    config = LlamaConfig(
+        vocab_size=size,
+        hidden_size=size,
+        intermediate_size=size,
+        num_hidden_layers=0,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=64,
+        num_labels=1,
+        pad_token_id=0,
+        rms_norm_eps=1e-12,
+    )
+    model = LlamaForSequenceClassification(config)
+    with torch.no_grad():
+        model.model.embed_tokens.weight.copy_(torch.eye(size))
+        # The norm makes each embedding the square root of its size long.
+        paid = torch.tensor([[LAST_WORDS.get(word, 0.0) for word in WORDS]])
+        model.score.weight.copy_(paid / size**0.5)
+    model.save_pretrained(folder)
+    tokenizer(chat=False).save_pretrained(folder)
+    return folder

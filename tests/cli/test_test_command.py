@@ -73,3 +73,24 @@ def test_mistakes(guerdon: Run, work: Path, args: tuple[str, ...], fragment: str
     result = guerdon("test", *args)
     assert (result.exit_code, result.stdout) == (2, "")
     assert fragment in result.stderr
+
+
+def test_the_contract_is_kept(guerdon: Run, work: Path) -> None:
+    cases(work, 1.0, 0.0, 0.0)
+    result = guerdon("test", "my_rewards.py::brief", "cases.jsonl", "--contract", "--timeout", "5")
+    assert result.exit_code == 0, result.output
+    said = result.stdout.splitlines()
+    assert said[0] == "3 cases: 3 as expected, 0 off"
+    assert said[1].startswith("contract kept: 3 rows and ")
+    assert said[1].endswith(" over call, batch, permuted, thread, worker, http")
+    assert said[2].startswith("slowest: ")
+    assert said[3].startswith("the reward declares no scale")
+
+
+def test_the_contract_is_broken(guerdon: Run, work: Path) -> None:
+    cases(work, 1.0, 0.0, 0.0)
+    result = guerdon("test", "my_rewards.py::careless", "cases.jsonl", "--contract")
+    assert result.exit_code == 1
+    assert "3 as expected, 0 off" in result.stdout
+    assert "careless breaks the contract of a reward in 1 way:\n" in result.stdout
+    assert "hostile response: empty: raises: IndexError" in result.stdout

@@ -356,6 +356,30 @@ def test_a_component_that_does_not_apply_counts_for_nothing() -> None:
     assert (then.score, then.reason) == (None, "nothing does not apply")
 
 
+def test_a_gate_between_two_rewards() -> None:
+    ways = gate(A, B, otherwise=-B, threshold=0.5)
+    assert (score(ways), [c.name for c in ways.components]) == (1.0, ["a", "b", "weighted"])
+    shut = gate(A, B, otherwise=constant(0.25, "other"), threshold=0.75)
+    result = shut.evaluate(SAMPLE)
+    assert (result.score, list(result.metrics)) == (0.25, ["a", "a/part", "other"])
+    assert shut.parameters["threshold"] == 0.75
+    assert "otherwise" not in shut.parameters
+    assert score(gate(A, B, otherwise="guerdon.rewards.length:length", threshold=0.75)) == 1.0
+    assert shut.version != gate(A, B, otherwise=0.25, threshold=0.75).version
+
+
+def test_a_gate_calls_only_where_it_leads() -> None:
+    open_, shut = (gate(A, broken(), otherwise=B, threshold=t) for t in (0.5, 0.75))
+    assert (open_.evaluate(SAMPLE).error_kind, score(shut)) == ("exception", 1.0)
+    # In a batch both are called, but only one counts.
+    batched = RewardFunction(lambda completions, **_: [0.5] * len(completions), name="batched")
+    assert gate(batched, broken(), otherwise=B, threshold=0.75).evaluate_batch([SAMPLE])[0].score == 1.0
+    assert gate(batched, B, otherwise=broken()).evaluate_batch([SAMPLE])[0].score == 1.0
+    nothing = constant(None, "nothing")
+    silent = gate(A, B, otherwise=nothing, threshold=0.75).evaluate(SAMPLE)
+    assert (silent.score, silent.reason) == (None, "nothing does not apply")
+
+
 def test_a_shut_gate_does_not_call_the_rest() -> None:
     called = []
     then = RewardFunction(lambda response: called.append(1) or 1.0)

@@ -44,7 +44,20 @@ def _sql(folder: Path) -> Iterator[Setting]:
     yield Setting(parameters={"folder": str(folder)}, timeout=60.0, ignore=("cpu_s",))
 
 
-SETTINGS: Mapping[str, Callable[[Path], AbstractContextManager[Setting]]] = {"code": _code, "sql": _sql}
+@contextlib.contextmanager
+def _reward_model(folder: Path) -> Iterator[Setting]:
+    """A model that pays by the last word; in a batch its arithmetic may be rounded otherwise."""
+    from tiny_models import save_last_word_scorer
+
+    model = save_last_word_scorer(folder / "model")
+    yield Setting(parameters={"model": str(model)}, timeout=60.0, tolerance=1e-5, malformed=())
+
+
+SETTINGS: Mapping[str, Callable[[Path], AbstractContextManager[Setting]]] = {
+    "code": _code,
+    "reward_model": _reward_model,
+    "sql": _sql,
+}
 """By the name of the entry; each is given an empty folder."""
 
 

@@ -43,8 +43,8 @@ def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
     first, second = _ranks([a for a, _ in pairs]), _ranks([b for _, b in pairs])
     middle = (len(pairs) + 1) / 2
     together = math.fsum((a - middle) * (b - middle) for a, b in zip(first, second, strict=True))
-    spread = math.sqrt(math.fsum((a - middle) ** 2 for a in first))
-    spread *= math.sqrt(math.fsum((b - middle) ** 2 for b in second))
+    squares = [math.fsum((rank - middle) ** 2 for rank in ranks) for ranks in (first, second)]
+    spread = math.sqrt(squares[0] * squares[1])
     return max(-1.0, min(1.0, together / spread)) if spread else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
@@ -16,6 +17,8 @@ from guerdon.report.text import clean
 _SHARES = ("precision", "recall", "accuracy", "f1")
 _HEADS = ("precision", "recall", "accuracy", "F1")
 _WIDEST = 100
+_KINDS = 30
+"""Kinds of which all are shown."""
 EXPLANATION = (
     'precision and recall are of "right"; below each share its Wilson interval of 95 %; "decided" is the share '
     "of the cases with a verdict: failures and cases that do not apply are in no other column"
@@ -38,8 +41,15 @@ def percent(value: float | None) -> str:
 
 
 def interval(rate: Rate) -> str:
-    """The interval of a share in per cent; "" where there is no share."""
-    return "" if rate.value is None else f"{percent(rate.low)}–{percent(rate.high)}"
+    """The interval of a share in per cent, its ends rounded outwards; "" where there is no share.
+
+    >>> interval(Rate.of(0, 300)), interval(Rate.of(299, 300)), interval(Rate.of(0, 0))
+    ('0–1.3', '98.1–100', '')
+    """
+    if rate.value is None:
+        return ""
+    low, high = math.floor(rate.low * 1000) / 10, math.ceil(rate.high * 1000) / 10
+    return f"{low:g}–{high:g}"
 
 
 def milliseconds(value: float | None) -> str:
@@ -91,7 +101,7 @@ def print_report(report: SuiteReport, console: Console, *, kinds: bool = False) 
         for found in ran:
             if set(found.kinds) - {""}:
                 _say(console, f"{found.verifier} by kind", "bold")
-                _put(console, _kinds(found, console))
+                _print_kinds(found, console)
     for note in notes(report):
         _say(console, note, "dim")
     console.print()
@@ -145,12 +155,26 @@ def _sorted_kinds(found: Measurement) -> Iterable[tuple[str, Tally]]:
     return sorted(found.kinds.items(), key=lambda item: (item[1].accuracy.value or 0.0, item[0]))
 
 
-def _kinds(found: Measurement, console: Console) -> Table:
+def _print_kinds(found: Measurement, console: Console) -> None:
+    """The kinds; where they are many, those only that are not as they should be."""
+    kinds = list(_sorted_kinds(found))
+    told = [(kind, tally) for kind, tally in kinds if len(kinds) <= _KINDS or not _flawless(tally)]
+    if told:
+        _put(console, _kinds(told, console))
+    if more := len(kinds) - len(told):
+        _say(console, f"{more:,} {'kind' if more == 1 else 'kinds'} without a fault", "dim")
+
+
+def _flawless(tally: Tally) -> bool:
+    return tally.right_paid == tally.right and tally.wrong_refused == tally.wrong
+
+
+def _kinds(kinds: Iterable[tuple[str, Tally]], console: Console) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("kind", overflow="fold", ratio=1)
     for head in _KIND_HEADS:
         table.add_column(head, justify="right", no_wrap=True)
-    for kind, tally in _sorted_kinds(found):
+    for kind, tally in kinds:
         table.add_row(Text(clean(kind or "(none)", console)), *map(Text, _kind_cells(tally)))
     return table
 

@@ -86,19 +86,22 @@ def gate(
     then: Any,
     *,
     threshold: float = 0.5,
-    otherwise: float = 0.0,
+    otherwise: Any = 0.0,
     name: str | None = None,
 ) -> RewardFunction:
-    """``then`` where the condition scores at least ``threshold``, else the score ``otherwise``.
+    """``then`` where the condition scores at least ``threshold``, else ``otherwise``: a score or a reward.
 
     >>> short = RewardFunction(lambda response: len(response) < 10, name="short")
     >>> right = RewardFunction(lambda response: "4" in response, name="right")
     >>> [gate(short, right)(response=r).score for r in ("4", "5", "the answer is 4")]
     [1.0, 0.0, 0.0]
+    >>> [gate(short, right, otherwise=-right)(response=r).score for r in ("4", "5", "the answer is 4")]
+    [1.0, 0.0, -1.0]
     """
-    first, second = _components((condition, then))
-    limits = _weight(threshold, "threshold"), _weight(otherwise, "otherwise")
-    return composition(Gate(first, second, *limits, "fail"), name)
+    least = _weight(threshold, "threshold")
+    if isinstance(otherwise, RewardFunction | str) or callable(otherwise):
+        return composition(Gate(_components((condition, then, otherwise)), least), name)
+    return composition(Gate(_components((condition, then)), least, _weight(otherwise, "otherwise")), name)
 
 
 def clip(

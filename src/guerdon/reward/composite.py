@@ -306,61 +306,66 @@ class Normalize(Transform):
 
 
 class Gate(Composite):
-    """The second component's verdict where the first reaches a threshold, else a fixed score.
+    """The second component's verdict where the first reaches a threshold, else the third's or a fixed score.
 
-    One sample at a time, the second is not called where the gate is shut. In a batch every sample is
+    One sample at a time, what the gate does not lead to is not called. In a batch every sample is
     scored, since a batched reward may depend on which samples it sees together.
     """
 
     op = "gate"
 
-    def __init__(
-        self, condition: Component, then: Component, threshold: float, otherwise: float, on_failure: OnFailure
-    ) -> None:
-        super().__init__((condition, then), on_failure)
+    def __init__(self, components: tuple[Component, ...], threshold: float, otherwise: float = 0.0) -> None:
+        super().__init__(components)
         self.threshold, self.otherwise = threshold, otherwise
 
     def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        condition, then = self.components
+        condition = self.components[0]
         first = condition.reward.evaluate(sample, explicit)
-        if (shut := self._shut(first)) is not None:
-            return shut
-        return self._settle([(condition, first), (then, then.reward.evaluate(sample, explicit))], sample)
-
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        condition, then = self.components
-        first = await condition.reward.aevaluate(sample, explicit)
-        if (shut := self._shut(first)) is not None:
-            return shut
+        if isinstance(next_one := self._decided(first), EvaluateResult):
+            return next_one
         return self._settle(
-            [(condition, first), (then, await then.reward.aevaluate(sample, explicit))], sample
+            [(condition, first), (next_one, next_one.reward.evaluate(sample, explicit))], sample
         )
 
-    def _conclude(self, results: Sequence[EvaluateResult], sample: Sample) -> EvaluateResult:
-        shut = self._shut(results[0])
-        return super()._conclude(results, sample) if shut is None else shut
-
-    def _shut(self, first: EvaluateResult) -> EvaluateResult | None:
-        """The verdict where the condition alone decides: it failed, does not apply or is not met."""
+    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
         condition = self.components[0]
+        first = await condition.reward.aevaluate(sample, explicit)
+        if isinstance(next_one := self._decided(first), EvaluateResult):
+            return next_one
+        second = await next_one.reward.aevaluate(sample, explicit)
+        return self._settle([(condition, first), (next_one, second)], sample)
+
+    def _conclude(self, results: Sequence[EvaluateResult], sample: Sample) -> EvaluateResult:
+        if isinstance(next_one := self._decided(results[0]), EvaluateResult):
+            return next_one
+        second = results[self.components.index(next_one)]
+        return self._settle([(self.components[0], results[0]), (next_one, second)], sample)
+
+    def _decided(self, first: EvaluateResult) -> EvaluateResult | Component:
+        """The component whose turn it is, or the verdict where the condition alone decides."""
+        condition, then, *otherwise = self.components
         if first.failed:
             return _failure_of(condition, first, {})
-        metrics = _metrics([(condition, first)])
         if first.score is None:
             return EvaluateResult(reason=f"the condition {condition.name} does not apply")
-        if first.score < self.threshold:
-            reason = f"gate shut: {condition.name} is {first.score:.4g}, below {self.threshold:.4g}"
-            return EvaluateResult(self.otherwise, reason, metrics)
-        return None
+        if first.score >= self.threshold:
+            return then
+        if otherwise:
+            return otherwise[0]
+        reason = f"gate shut: {condition.name} is {first.score:.4g}, below {self.threshold:.4g}"
+        return EvaluateResult(self.otherwise, reason, _metrics([(condition, first)]))
 
     def combine(self, verdicts: Sequence[tuple[Component, EvaluateResult]], sample: Sample) -> EvaluateResult:
-        then = [r for c, r in verdicts if c is self.components[1]]
-        if not then:
-            return EvaluateResult(reason=f"{self.components[1].name} does not apply")
-        return EvaluateResult(then[0].score, then[0].reason)
+        _, first = verdicts[0]
+        if len(verdicts) == 1:
+            silent = self.components[1 if (first.score or 0.0) >= self.threshold else -1]
+            return EvaluateResult(reason=f"{silent.name} does not apply")
+        _, second = verdicts[1]
+        return EvaluateResult(second.score, second.reason)
 
     def settings(self) -> Mapping[str, Any]:
-        return {"threshold": self.threshold, "otherwise": self.otherwise}
+        fixed = {} if len(self.components) > 2 else {"otherwise": self.otherwise}
+        return {"threshold": self.threshold, **fixed}
 
 
 class Curriculum(Composite):

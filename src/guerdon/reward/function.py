@@ -117,6 +117,9 @@ class RewardFunction(Generic[Verdict]):
         if isinstance(func, RewardFunction):
             options = options if options != RewardOptions() else func.options
             func, fixed_arguments = func._refixed(fixed_arguments)
+            made = getattr(func, "made", None)
+            if made is not None:  # another composition, with another scale
+                options = replace(options, scale=made.options.scale)
         batch = None if options.mode is None else options.mode == "batch"
         scorer: Scorer = (
             func
@@ -153,7 +156,7 @@ class RewardFunction(Generic[Verdict]):
         """What to build a reward from that has this one's function and more fixed arguments."""
         if isinstance(self._scorer, FunctionScorer):
             return self._scorer.target, {**self._scorer.parameters, **more}
-        if more and not self._scorer.is_elsewhere:
+        if more and not self._scorer.takes_parameters:
             raise BindingError(f"{self.name} is a composition and takes no parameters: {', '.join(more)}")
         return self._scorer.with_parameters(more) if more else self._scorer, {}
 
@@ -206,14 +209,15 @@ class RewardFunction(Generic[Verdict]):
 
     @property
     def func(self) -> Callable[..., Any] | None:
-        """The user's own function, class or instance; None for a composition."""
+        """The user's own function, class or instance; None for a composition that no recipe made."""
         target: Callable[..., Any] | None = getattr(self._scorer, "target", None)
         return target
 
     @property
     def components(self) -> tuple[Component, ...]:
         """The parts of a composition; empty for a plain reward."""
-        return self._scorer.components if isinstance(self._scorer, Composite) else ()
+        components: tuple[Component, ...] = getattr(self._scorer, "components", ())
+        return components
 
     @property
     def scorer(self) -> Scorer:

@@ -49,6 +49,11 @@ class Scorer(ABC):
     """Whether it is scored by a server, which sees to deadlines and says what made a score."""
 
     @property
+    def takes_parameters(self) -> bool:
+        """Whether ``with_parameters`` fixes more of them."""
+        return self.is_elsewhere
+
+    @property
     def is_awaited(self) -> bool:
         """Whether a direct call gives an awaitable, as that of an async function does."""
         return self.is_async and not self.is_elsewhere
@@ -78,7 +83,7 @@ class Scorer(ABC):
         return {}
 
     def with_parameters(self, more: Mapping[str, Any]) -> Scorer:
-        """The same with more parameters fixed; only called where ``is_elsewhere``."""
+        """The same with more parameters fixed; only called where ``takes_parameters``."""
         raise TypeError(f"{type(self).__name__} takes no parameters")
 
     def score_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:

@@ -15,7 +15,7 @@ from guerdon.rewards._answers_marks import (
     last,
     marks,
 )
-from guerdon.rewards._answers_rivals import SLOTS, alternatives, are_side_by_side, is_on_the_way
+from guerdon.rewards._answers_rivals import SLOTS, alternatives, are_parts, are_side_by_side, is_on_the_way
 from guerdon.rewards._answers_visible import readable
 from guerdon.rewards._answers_withdrawn import denies, is_denied, taken_back
 
@@ -80,11 +80,13 @@ def final_answer(text: str, places: Sequence[str] = PLACES, policy: str = "consi
     empty = [mark for mark in found if is_placeholder(mark)]
     given = [mark for mark in found if not is_placeholder(mark)]
     live, since = _standing(text, given)
+    # "The answer is right because 3 + 4 = 7" counts only where no sentence gives the answer alone.
+    stated = [mark for mark in live if mark.is_value] or live
     for place in places:
         if place == "last":
             if not is_cut_off(text) and (mark := last(text, max(since, empty[-1].end if empty else 0))):
                 return _unmarked(text, mark, policy)
-        elif of_place := [mark for mark in live if mark.place == place]:
+        elif of_place := [mark for mark in stated if mark.place == place]:
             return _marked(text, of_place[-1], live, policy)
     if given:
         return Answer(given[-1].text, given[-1].how, given[-1].rest, retracted=True)
@@ -114,15 +116,25 @@ def _marked(text: str, main: Mark, live: Sequence[Mark], policy: str) -> Answer:
     if policy == "last":
         return Answer(main.text, main.how, main.rest)
     boxes = [mark for mark in live if mark.place == "boxed"]
-    rivals = [
-        mark
-        for mark in live
-        if mark is not main
-        and (
-            (mark.place in SLOTS and not (mark.start < main.start and is_on_the_way(text, mark, main)))
-            or (mark.start > main.start and mark.is_value)
-        )
-    ]
-    others = [*(mark.text for mark in rivals), *alternatives(text, main)]
-    together = ", ".join(box.text for box in boxes) if main in boxes and are_side_by_side(text, boxes) else ""
-    return Answer(main.text, main.how, main.rest, tuple(dict.fromkeys(others)), together)
+    are_one = main in boxes and are_side_by_side(text, boxes)
+    rivals = [mark.text for mark in live if mark is not main and _contradicts(text, mark, main, are_one)]
+    rivals += alternatives(text, main)
+    parts = are_one or are_parts(text, boxes)
+    listed = [box.text for box in boxes] if parts else [main.text, *alternatives(text, main)]
+    together = ", ".join(listed)
+    # Of whatever else the response says, nothing may contradict the list.
+    is_list = len(listed) > 1 and set(rivals) <= {*listed, together}
+    return Answer(
+        main.text,
+        main.how,
+        main.rest,
+        rivals=tuple(dict.fromkeys(rivals)),
+        together=together if is_list else "",
+    )
+
+
+def _contradicts(text: str, mark: Mark, main: Mark, are_one: bool) -> bool:
+    """Whether the response gives two answers as final, should their values differ."""
+    if mark.start > main.start:
+        return mark.is_value
+    return mark.place in SLOTS and (are_one or not is_on_the_way(text, mark, main))

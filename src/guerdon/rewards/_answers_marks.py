@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from guerdon.rewards._answers_visible import ANSWER_TAG
+from guerdon.rewards._answers_withdrawn import denies
 
 MOST = 20
 """Marks of a kind that are looked at, from the last one backwards."""
@@ -62,6 +63,7 @@ _PHRASE = re.compile(
     r"|(?:答案|答え|正解)(?:是|为|為|は)[ \t]*:?\s*|(?:정답은|답은)\s*|\bответ\s*[-—]\s*",
     re.IGNORECASE,
 )
+_PHRASE_WORDS = ("answer", "respuesta", "ponse", "posta", "antwort", "答", "正解", "답은", "ответ")
 _NAMES = (
     r"(?i:(?:the )?(?:final answer|answer|ans)|respuesta(?: final)?|r[ée]ponse(?: finale)?|risposta(?: finale)?|"
     r"resposta(?: final)?|antwort|ответ)|答案|答え?|答|정답|답|A"
@@ -82,11 +84,17 @@ _PLACEHOLDER = re.compile(
     r"(?:and|(?:your |the |final |my )*(?:answer|number|result)(?: here)?)?\s*\}?",
     re.IGNORECASE,
 )
-# A formula without dollar signs: what a number at the end of a line is a part of.
-_GLUED = re.compile(r"[\w\\{}()\[\]^+*/.,!-]*(?:\\[a-z]|\^|sqrt\()[\w\\{}()\[\]^+*/.,!-]*")
+# Formulas without dollar signs: what a number is a part of, and the right side of an equation at the end.
+_GLUED = re.compile(r"\S*(?:\\[a-z]|\^|sqrt)\S*")
 _RIGHT_SIDE = re.compile(
-    r"=\s*(?P<side>(?:[^\s=A-Za-z]|\s|\\?[A-Za-z]{1,2}(?![A-Za-z])|\\?(?:sqrt|frac|pi|log|sin|cos|tan|ln|exp))+?)[.\s]*\Z"
+    r"=\s*(?P<side>(?:[^\s=A-Za-z$]|\s|\\?(?:sqrt|frac|pi|log|ln|sin|cos|tan|exp)(?![A-Za-z])"
+    r"|(?<![A-Za-z])[A-Za-z](?![A-Za-z]))+)\Z"
 )
+_AND = re.compile(r"\s*(?:[,;、]\s*(?:and\b)?|and\b|und\b|et\b|y\b|和)\s*", re.IGNORECASE)
+_LINE = 300
+"""Characters at the end in which a formula without dollar signs is looked for."""
+# "10 minutes and 30 seconds" is one answer.
+_COMPOUND = re.compile(r"\s+[A-Za-z]+,?\s+and\s+(?:a\s+half|\d)")
 
 
 def boxes(text: str) -> list[Mark]:
@@ -163,6 +171,9 @@ def _tags(text: str) -> list[Mark]:
 
 
 def _phrases(text: str) -> list[Mark]:
+    folded = text.lower()
+    if not any(word in folded for word in _PHRASE_WORDS):
+        return []
     return _sentences(_PHRASE, text, "phrase", "the answer is")
 
 
@@ -181,17 +192,34 @@ def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
     sentence_end = _SENTENCE_END.search(text, span.end() if span else at)
     end = sentence_end.start() if sentence_end else len(text)
     if span:
+        if (listed := _listed(text, span, end)) is not None:
+            return Mark(place, how, listed, found.start(), end)
         rest = text[span.end() : end]
         value = _formula(span) + _percent_after(rest, 0)
         return Mark(place, how, value, found.start(), span.end(), rest)
     sentence = _BOLD.sub(r"\2", text[at : min(end, at + MOST * _SENTENCE)]).strip("*_` \t")
-    if opening := _OPENING.match(sentence[:_SENTENCE]):
+    if denies(sentence):
+        return Mark(place, how, clean(sentence), found.start(), at, is_value=False)
+    opening = _OPENING.match(sentence[:_SENTENCE])
+    is_compound = opening is not None and _COMPOUND.match(opening.string, opening.end()) is not None
+    if opening and not is_compound:
         rest = opening.string[opening.end() :]
         return Mark(place, how, clean(opening[0]), found.start(), at + opening.end(), rest)
     words = len(_PROSE.findall(sentence[:_SENTENCE]))
-    if words > 1 and (picked := last(sentence[:_SENTENCE])):
+    if words > 1 and not is_compound and (picked := last(sentence[:_SENTENCE])):
         return Mark(place, how, picked.text, found.start(), end, is_value=False)
-    return Mark(place, how, clean(sentence), found.start(), end, is_value=words <= 1)
+    return Mark(place, how, clean(sentence), found.start(), end, is_value=words <= 1 or is_compound)
+
+
+def _listed(text: str, span: re.Match[str], end: int) -> str | None:
+    """The formulas as one list, where the whole sentence is "$2$, $3$ and $5$"."""
+    formulas = [_formula(span)]
+    while joint := _AND.match(text, span.end(), end):
+        if (following := _SPAN.match(text, joint.end(), end)) is None:
+            return None
+        span = following
+        formulas.append(_formula(span))
+    return ", ".join(formulas) if len(formulas) > 1 and not text[span.end() : end].strip() else None
 
 
 def _formula(span: re.Match[str]) -> str:
@@ -218,7 +246,22 @@ def last(text: str, start: int = 0) -> Mark | None:
         return Mark("last", "the last formula", value, at + span.start(), at + span.end())
     if number is None:
         return None
+    if plain := _plain_formula(tail.rstrip(" \n.*"), number):
+        return Mark("last", "the last formula", plain, at + number.start(), at + number.end())
     return Mark("last", "the last number", clean(number[0]), at + number.start(), at + number.end())
+
+
+def _plain_formula(text: str, number: re.Match[str]) -> str | None:
+    """The formula without dollar signs that the last number of a text is a part of, if it ends the text."""
+    line = text[max(text.rfind("\n") + 1, len(text) - _LINE) :]
+    offset = len(text) - len(line)
+    side = _RIGHT_SIDE.search(line)
+    if side and (number.start() >= offset + side.start("side")) and _GLUED.search(side["side"]):
+        return clean(side["side"])
+    word = line[line.rfind(" ") + 1 :]
+    if number.start() >= len(text) - len(word) and _GLUED.fullmatch(word):
+        return clean(word)
+    return None
 
 
 _FINDERS: Mapping[str, Callable[[str], list[Mark]]] = {
@@ -242,7 +285,7 @@ def marks(text: str, places: Collection[str]) -> list[Mark]:
     for number, mark in enumerate(found):
         if mark.place not in places:
             continue
-        inner = next((m for m in reversed(found[number + 1 :]) if m.end <= mark.end and m.text), None)
+        inner = next((m for m in reversed(found[number + 1 :]) if m.start < mark.end and m.text), None)
         if inner is None:
             kept.append(mark)
         elif inner.place not in places:

@@ -73,12 +73,17 @@ def is_on_the_way(text: str, mark: Mark, main: Mark) -> bool:
 
 
 def are_side_by_side(text: str, boxes: Sequence[Mark]) -> bool:
-    """Whether there are several boxes and nothing but "and" and the names of what they hold stands between."""
+    """Whether there are several boxes with nothing between them but "and" and the names of what they hold."""
     return len(boxes) > 1 and all(
-        _BETWEEN.fullmatch(text, one.end, other.start) is not None
-        or (_step(text, one) is not None and _step(text, other) not in (None, _step(text, one)))
-        for one, other in pairwise(boxes)
+        _BETWEEN.fullmatch(text, one.end, other.start) for one, other in pairwise(boxes)
     )
+
+
+def are_parts(text: str, boxes: Sequence[Mark]) -> bool:
+    """Whether there are several boxes and each stands in a part of its own, ``(a)`` and ``(b)``."""
+    parts = [_step(text, box) for box in boxes]
+    named = {part for part in parts if part is not None and "step" not in part}
+    return len(boxes) > 1 and len(named) == len(parts)
 
 
 def _step(text: str, mark: Mark) -> str | None:

@@ -74,8 +74,9 @@ _TURN = re.compile(
     r"|<\|assistant\|>|<start_of_turn>\s*model|\[/INST\]",
     re.MULTILINE,
 )
+_TURN_SIGNS = ("<|", "ser", "uman", "USER", "HUMAN", "_turn>", "</s>", "INST]")
 _FENCE = re.compile(
-    r"^[ \t]*(?P<fence>```+|~~~+)[ \t]*(?P<language>[^\s`]*)[^\n`]*\n(?P<code>.*?)"
+    r"^[ \t]*(?P<fence>`{3,20}+|~{3,20}+)[ \t]*+(?P<language>[^\s`]*+)[^\n`]*+\n(?P<code>.*?)"
     r"(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
@@ -100,6 +101,8 @@ _TEXTS = frozenset(
 )
 _REMARK = re.compile(r"(?<![#\\&:])(?:#(?!#)|//)[ \t!].*|/\*(?s:.*?)(?:\*/|\Z)|^[ \t]*%.*", re.MULTILINE)
 ANSWER_TAG = re.compile(r"<(?P<close>/)?(?:final[_-]?)?answer\b[^<>\n]{0,80}>", re.IGNORECASE)
+_ANSWERED = re.compile(r"\\boxed|####|^[ \t]*(?:A|Answer|\*\*Answer)\b.{0,4}:", re.MULTILINE)
+_QUESTION = re.compile(r"^[ \t]*(?:\*\*)?(?:Q|Question|Problem)(?:\*\*)?:", re.MULTILINE)
 _MENTION = re.compile(r"\s+(?:tags?|blocks?|sections?|elements?|and|or)\b|[`\"'”]|\s*(?:\.{3}|…)")
 
 
@@ -121,10 +124,13 @@ def readable(text: str) -> str:
     if "<" in text or "[" in text or "◁" in text:
         text = _without_thoughts(text)
         text = _TOOL.sub("\n", _COMMENT.sub("", text))
-    text = _without_turns(text)
+    if any(sign in text for sign in _TURN_SIGNS):
+        text = _without_turns(text)
     if "```" in text or "~~~" in text:
         text = _FENCE.sub(_fenced, text)
-    return _without_open_tag(text) if "<" in text else text
+    if "<" in text:
+        text = _without_open_tag(text)
+    return _without_next_question(text) if "Q" in text or "Problem" in text else text
 
 
 def _script(match: re.Match[str]) -> str:
@@ -174,3 +180,10 @@ def _without_open_tag(text: str) -> str:
         elif opened is None and not _MENTION.match(text, match.end()):
             opened = match.start()
     return text if opened is None else text[:opened]
+
+
+def _without_next_question(text: str) -> str:
+    """The text up to where it goes on, as models do that complete a prompt of examples, with a question of its own."""
+    answered = _ANSWERED.search(text)
+    question = _QUESTION.search(text, answered.end()) if answered else None
+    return text[: question.start()] if question else text

@@ -39,7 +39,7 @@ _TAKEN_BACK = re.compile(
     rf"|(?:^|[.!?\n;]\s*)(?:my|the above|the previous|that|this)(?: \w+)? (?:answer|result|solution)(?: above)?"
     rf"(?:{_BE}\s+(?:actually )?{_WRONG}|{_BE_NOT})\b"
     # … "I made a mistake", "scratch that" …
-    r"|(?:^|[.!?\n;,]\s*)(?:[a-z]+[,!.]*\s+){0,2}I(?:['’]ve| have)? (?:made an? (?:\w+ )?(?:mistake|error)"
+    r"|(?:^|[.!?\n;,:]\s*)(?:[a-z]+[,!.]*\s+){0,2}I(?:['’]ve| have)? (?:made an? (?:\w+ )?(?:mistake|error)"
     r"|was (?:wrong|mistaken)|mis(?:calculated|counted|read|took|interpreted|understood)|messed up"
     r"|take (?:that|it|this) back|retract (?:that|it|this|my))\b"
     r"|\b(?:scratch|strike|ignore|disregard|forget) "

@@ -16,6 +16,8 @@ _SPACE = " \t\n\r"
 _BRACKET = re.compile(r"[\[\]{}]")
 # A string that is not closed goes on to the end of its line: looked for once, so that time stays linear.
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|[\[\]{}]')
+_RESCANS = 8
+_RESCANNED = 100_000
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n`]*$", re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TURN = re.compile(r"<\|(?:im_end|im_start|eot_id|eom_id|start_header_id|endoftext|end_of_text)\|>")
@@ -201,15 +203,28 @@ def outside(places: Iterable[tuple[int, int]], holes: Iterable[tuple[int, int]])
 def balanced(text: str) -> list[tuple[int, int]]:
     """Where the outermost ``{…}`` and ``[…]`` stand that are closed; brackets in strings do not count.
 
-    One pass, whatever the text. A bracket that is never closed, as in prose, hides nothing after it.
+    Time grows with the text only. A bracket that is never closed, as in prose, hides nothing after it.
 
     >>> [(s, e) for s, e in balanced('a { then {"b": "}"} and [1]')]
     [(9, 19), (24, 27)]
     """
+    found: list[tuple[int, int]] = []
+    at = 0
+    for _ in range(_RESCANS):
+        spans, unclosed = _spans(text, at)
+        # After a bracket that opens nothing, quotation marks may have been taken in the wrong pairs.
+        if unclosed < 0 or len(text) - unclosed > _RESCANNED:
+            return found + spans
+        found += [span for span in spans if span[0] < unclosed]
+        at = unclosed + 1
+    return found + [span for span in spans if span[0] >= at]
+
+
+def _spans(text: str, at: int) -> tuple[list[tuple[int, int]], int]:
+    """The outermost spans from a place on, and where the first bracket stands that is never closed, else -1."""
     stack: list[tuple[str, int]] = []
     waiting = {"{": 0, "[": 0}
     found: list[tuple[int, int]] = []
-    at = 0
     # Quotation marks outside of all brackets are those of prose.
     while token := (_TOKEN if stack else _BRACKET).search(text, at):
         at = token.end()
@@ -226,4 +241,4 @@ def balanced(text: str) -> list[tuple[int, int]]:
             while found and found[-1][0] > last[1]:
                 found.pop()
             found.append((last[1], token.end()))
-    return found
+    return found, stack[0][1] if stack else -1

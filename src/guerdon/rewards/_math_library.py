@@ -17,6 +17,9 @@ from guerdon.scoring.worker import inside_worker
 
 _DOUBLED = re.compile(r"\{\{([^{}]*)\}\}")
 _PERCENT = re.compile(r"\s*(?:\\?%|(?:\\(?:text|mathrm)\{\s*)?(?:percent|pct)\b\s*\}?)$", re.IGNORECASE)
+_EQUALS = re.compile(r"(?<![\\<>!:=])=(?!=)")
+_VARIABLE = re.compile(r"[A-Za-z]")
+_COMMAND = re.compile(r"\\(?:[dtc]?frac|sqrt|pi|cdot|times|left|right|ln|log|sin|cos|tan)")
 _HUNDRED = Fraction(100)
 
 
@@ -45,7 +48,14 @@ def parsed(text: str) -> Parsed:
     return Parsed(found[0] if found else None, simpler != text)
 
 
-def verified(mine: Parsed, gold: Parsed, asks_percent: bool) -> bool:
+def agrees(text: str, gold: str, asks_percent: bool) -> bool:
+    """Whether math-verify finds an answer equal to a ground truth; each link of a chain has to hold."""
+    parts = [text] if _EQUALS.search(gold) else [part for part in _EQUALS.split(text) if part.strip()]
+    links = [part for part in parts[:-1] if not _VARIABLE.search(_COMMAND.sub("", part))]
+    return all(_verified(parsed(part), parsed(gold), asks_percent) for part in [*parts[-1:], *links])
+
+
+def _verified(mine: Parsed, gold: Parsed, asks_percent: bool) -> bool:
     """Whether math-verify finds two texts equal, of which each may be a percentage."""
     if mine.expression is None or gold.expression is None:
         return False

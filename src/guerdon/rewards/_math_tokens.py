@@ -18,9 +18,10 @@ class Token(NamedTuple):
     value: Fraction | None = None
 
 
+_PER = Token("sign", "/")
 _THOUSANDS = re.compile(r"(?<=\d)(?:,\\!|\\!,|\{,\}|\\[,!:; ]|~)(?=\d{3}(?!\d))", re.ASCII)
 _LAYOUT = re.compile(
-    r"(\\\\)|\\(?:left|right)(?![A-Za-z])\s*\.?"
+    r"(\\\\)(?:\s*\[[\d.]+(?:pt|em|ex|mm|cm)\])?|\\(?:left|right)(?![A-Za-z])\s*\.?"
     r"|\\(?:[bB]ig{1,2}[lrm]?|displaystyle|textstyle|limits|nolimits|quad|qquad|rm|it|bf)(?![A-Za-z])"
     r"|\\[,!:; >]|\\hspace\s*\{[^{}]*\}"
 )
@@ -40,7 +41,7 @@ _TOKEN = re.compile(
   | (?P<dots>\.\.\.|…)
   | (?P<word>[A-Za-z]{{2,}}(?:'[a-z]+)?)
   | (?P<letter>[A-Za-z])
-  | (?P<sign><=|>=|!=|==|!!|\*\*|[-+*/^_=<>!|%&:,;$€£¥()\[\]{{}}'])
+  | (?P<sign><=|>=|!=|==|!!|\*\*|[-+*/^_=<>!|%&:,;$€£¥¢()\[\]{{}}'])
     """,
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
@@ -91,7 +92,7 @@ _GREEK = frozenset(
         *("Psi", "Omega", "ell", "hbar"),
     }
 )
-_CURRENCIES = {"$": "dollar", "€": "euro", "£": "GBP", "¥": "yen"}
+_CURRENCIES = {"$": "dollar", "€": "euro", "£": "GBP", "¥": "yen", "¢": "cent"}
 MAX_EXPONENT = 100_000
 
 
@@ -136,7 +137,10 @@ def _made(match: re.Match[str], before: list[Token], was_space: bool) -> list[To
     if match["number"]:
         return [_number(match["number"])]
     if match["letter"]:
-        return [Token("letter", match["letter"])]
+        is_unit = (
+            len(before) > 1 and before[-1] == _PER and before[-2].kind == "text" and known(match["letter"])
+        )
+        return [Token("text" if is_unit else "letter", match["letter"])]
     if match["sign"]:
         return [_sign(match["sign"])]
     if match["command"]:
@@ -202,6 +206,8 @@ def _command(text: str) -> Token:
         return Token("letter", _PLAIN_WORDS[name])
     if name in ("emptyset", "varnothing"):
         return Token("text", "emptyset")
+    if name in ("max", "min"):
+        return Token("text", name)
     if name in ("angle", "triangle"):
         return Token("letter", name)
     if name in _GREEK:
@@ -222,7 +228,7 @@ def _content(wrapper: str, content: str) -> list[Token]:
         return tokens(plain)
     if plain in FUNCTIONS and wrapper in ("operatorname", "mathrm", "text"):
         return [Token("call", plain)]
-    if len(plain) == 1 and wrapper not in ("text", "mbox", "mathrm"):
+    if len(plain) == 1 and (plain in "ie" or wrapper not in ("text", "mbox", "mathrm")):
         return [Token("letter", plain)]
     return [Token("text", plain)]
 

@@ -66,6 +66,21 @@ def non_negative(value: Any, what: str) -> float | None:
     return number
 
 
+def any_number(value: Any, what: str) -> float:
+    """A finite number, also from text. Raises InputError naming ``what``.
+
+    >>> any_number("-1", "wrong"), any_number(2, "right")
+    (-1.0, 2.0)
+    """
+    try:
+        number = float(value) if not isinstance(value, bool) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{what} must be a finite number, not {shown(value)}")
+    return number
+
+
 def whole_number(value: Any, what: str, *, least: int = 0) -> int:
     """A whole number of ``least`` or more, also from text. Raises InputError naming ``what``.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
 import json
 from collections.abc import Mapping
 from types import ModuleType
@@ -96,11 +98,11 @@ class Validator:
         if self._compiled.is_valid(value):
             return []
         found: list[str] = []
-        for error in self._compiled.iter_errors(value):
-            at = "/".join(map(str, error.instance_path))
-            found.append(f"{at or 'the value'}: {_brief(error.message)}")
-            if len(found) == SHOWN_ERRORS:
-                break
+        # An error that quotes a number of more digits than Python turns into text cannot be made.
+        with contextlib.suppress(ValueError):
+            for error in itertools.islice(self._compiled.iter_errors(value), SHOWN_ERRORS):
+                at = "/".join(map(str, error.instance_path))
+                found.append(f"{at or 'the value'}: {_brief(error.message)}")
         return found or ["it is not valid"]
 
 

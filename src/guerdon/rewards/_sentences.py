@@ -118,4 +118,5 @@ def words(text: str) -> list[str]:
     ['Do', "n't", 'SHOUT', 'it', "'s", 'well-known', 'JOHN', "'S", 'too']
     """
     parted = _CLITICS.sub(r" \1 ", _WORD_BREAKS.sub(" ", text.strip().removesuffix(".")))
-    return _FUSED.sub(lambda pair: f" {' '.join(filter(None, pair.groups()))} ", parted).split()
+    tokens = _FUSED.sub(lambda pair: f" {' '.join(filter(None, pair.groups()))} ", parted).split()
+    return [token for token in tokens if token.isalnum() or any(map(str.isalnum, token))]

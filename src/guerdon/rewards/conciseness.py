@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from guerdon.errors import InputError
+from guerdon.reward.annotations import Setting
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards._lengths import length_of, unit_of
 from guerdon.rewards._parameters import non_negative, response_text
@@ -19,7 +20,7 @@ def conciseness(
     *,
     target: float = DEFAULT_TARGET,
     unit: str = "words",
-    tokenizer: str | os.PathLike[str] | None = None,
+    tokenizer: Setting[str | os.PathLike[str] | None] = None,
 ) -> EvaluateResult:
     """Scores how short the response is: in full up to ``target``, and target / length beyond.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from guerdon.errors import InputError
+from guerdon.reward.annotations import Setting
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards._lengths import length_of, unit_of
 from guerdon.rewards._parameters import non_negative, one_of, response_text
@@ -31,7 +32,7 @@ def length(
     falloff: float | None = None,
     shape: str = "linear",
     cache: float | None = None,
-    tokenizer: str | os.PathLike[str] | None = None,
+    tokenizer: Setting[str | os.PathLike[str] | None] = None,
 ) -> EvaluateResult:
     """Scores whether the response has the length that is wanted.
 
@@ -49,7 +50,7 @@ def length(
     ``unit="words"`` counts what white space separates; for Chinese, Japanese or Thai count
     ``"characters"``, which are Unicode code points after composition (NFC), a run of white space as one
     and none at the ends. ``"tokens"`` are those of ``tokenizer``: a folder, a ``tokenizer.json``, or a name on
-    the Hugging Face hub; this needs the extra ``tokens``.
+    the Hugging Face hub; this needs the extra ``tokens``. No row of the data sets it.
 
     Scale: 0 to 1; with ``shape="overlong"`` −1 to 0.
 

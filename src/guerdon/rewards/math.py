@@ -16,11 +16,12 @@ from guerdon.reward.decorator import reward_function
 from guerdon.rewards._answers import PLACES, POLICIES, Answer, clean, final_answer, readable
 from guerdon.rewards._math_equality import equal
 from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError
-from guerdon.rewards._math_library import math_verify, parsed, verified
+from guerdon.rewards._math_library import agrees, math_verify, parsed
+from guerdon.rewards._math_measures import spoken
 from guerdon.rewards._math_quantities import Rules
 from guerdon.rewards._math_reading import read
 from guerdon.rewards._math_tokens import is_word
-from guerdon.rewards._math_values import Value, Word, quantities
+from guerdon.rewards._math_values import Based, Clock, Value, Word, quantities
 from guerdon.rewards._numbers import normal
 from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
 from guerdon.types import EvaluateResult, MetricResult
@@ -56,6 +57,7 @@ _ASKS_PERCENT = re.compile(
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[A-Za-z][A-Za-z ,.'’-]*")
+_DOTS = re.compile(r"\\[a-z]*dots|\.\.\.|…")
 _LETTERS = re.compile(r"[A-Za-z]+")
 
 
@@ -123,7 +125,7 @@ def math(
         _share(absolute_tolerance, "absolute_tolerance"),
         yes_or_no(require_units, "require_units"),
         yes_or_no(order_matters, "order_matters"),
-        bool(_ASKS_PERCENT.search(prompt)),
+        "percent" in prompt.lower() and bool(_ASKS_PERCENT.search(prompt)),
     )
     policy = one_of(candidates, POLICIES, "candidates")
     golds = [_gold_of(text) for text in _gold_texts(ground_truth)]
@@ -145,6 +147,8 @@ class _Gold:
     value: Value | None
     """None where only math-verify reads it, and for prose."""
     words: frozenset[str]
+    plain: str
+    """The text in normal spelling."""
     is_prose: bool = False
     """Whether it only equals itself."""
 
@@ -195,19 +199,23 @@ def _gold_of(text: str) -> _Gold:
     wanted = marked.text if marked else clean(said)
     if (refusal := _refusal(wanted)) is not None:
         raise InputError(f"the ground truth {shown(text)} cannot be read: {refusal}")
-    words = _words(wanted)
+    words, plain = _words(wanted), normal(wanted)
     if _is_said(wanted):
-        return _Gold(wanted, None, words, is_prose=True)
+        return _Gold(wanted, None, words, plain, is_prose=True)
     value = _reading(wanted)
     if isinstance(value, TooLargeError):
         raise DeadlineError(f"the ground truth {shown(wanted)} cannot be evaluated: {value}")
     if not isinstance(value, ArithmeticError):
-        return _Gold(wanted, value, words)
+        return _Gold(wanted, value, words, plain)
     if _has_words(wanted):
-        return _Gold(wanted, None, words, is_prose=True)
+        return _Gold(wanted, None, words, plain, is_prose=True)
     if isinstance(value, UndefinedError) or parsed(wanted).expression is None:
         raise InputError(f"the ground truth {shown(text)} cannot be read as mathematics")
-    return _Gold(wanted, None, words)
+    return _Gold(wanted, None, words, plain)
+
+
+def _is_digits(text: str) -> bool:
+    return text.isdecimal() and text.isascii()
 
 
 def _is_said(text: str) -> bool:
@@ -263,10 +271,10 @@ def _judge(answer: Answer, golds: Sequence[_Gold], rules: Rules) -> tuple[bool, 
         return False, f"the answer cannot be read: {refusal}"
     if objection := _objection(answer, golds):
         return False, objection
-    right = next((gold for gold in golds if _is_right(answer.text, gold, rules)), None)
-    if right is None:
-        return False, f"{shown(answer.text)} is not {' or '.join(shown(gold.text) for gold in golds[:5])}"
-    return True, f"{shown(answer.text)} equals {shown(right.text)}"
+    for gold in golds:
+        if _is_right(answer.text, gold, rules):
+            return True, f"{shown(answer.text)} equals {shown(gold.text)}"
+    return False, f"{shown(answer.text)} is not {' or '.join(shown(gold.text) for gold in golds[:5])}"
 
 
 def _objection(answer: Answer, golds: Sequence[_Gold]) -> str | None:
@@ -279,21 +287,25 @@ def _objection(answer: Answer, golds: Sequence[_Gold]) -> str | None:
 
 
 def _words(text: str) -> frozenset[str]:
+    if not _LETTERS.search(text):
+        return frozenset()
     found = _WORD.findall(_COMMAND.sub(" ", text))
     return frozenset(word.lower().replace("’", "'") for word in found)
 
 
 def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
     """Whether a text equals the ground truth. Raises DeadlineError for a number beyond evaluation."""
-    mine, wanted = normal(text), normal(gold.text)
+    wanted = gold.plain
+    if _is_digits(text) and _is_digits(wanted) and rules.relative is None and rules.absolute is None:
+        return int(text) == int(wanted)
+    mine = normal(text)
     if mine == wanted:
         return True
-    if gold.is_prose or isinstance(gold.value, Word):
-        if mine.casefold() == wanted.casefold():
-            return True
-        if gold.is_prose:
-            return False
+    if (gold.is_prose or isinstance(gold.value, Word)) and mine.casefold() == wanted.casefold():
+        return True
     value = _reading(text)
+    if gold.is_prose:
+        return isinstance(value, Word) and value == Word(spoken(wanted))
     if isinstance(value, TooLargeError):
         raise DeadlineError(f"the answer {shown(text)} cannot be evaluated: {value}")
     if isinstance(value, UndefinedError):
@@ -304,10 +316,16 @@ def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
             told = equal(value, gold.value, rules)
         except (UnknownError, UndefinedError, TooLargeError):
             told = None
-    if told is not None or _has_words(text) or (rules.require_units and _has_unit(gold)):
+    if told is not None or not _may_ask(text, gold, rules):
         return bool(told)
-    return verified(parsed(text), parsed(gold.text), rules.asks_percent)
+    return agrees(text, gold.text, rules.asks_percent)
 
 
-def _has_unit(gold: _Gold) -> bool:
-    return gold.value is not None and any(each.unit is not None for each in quantities(gold.value))
+def _may_ask(text: str, gold: _Gold, rules: Rules) -> bool:
+    """Whether math-verify can be asked: it drops words, bases and units, and guesses at what dots stand for."""
+    if _has_words(text) or isinstance(gold.value, Word | Based | Clock):
+        return False
+    if _DOTS.search(text) or _DOTS.search(gold.text):
+        return False
+    has_unit = gold.value is not None and any(each.unit is not None for each in quantities(gold.value))
+    return not (has_unit and rules.require_units)

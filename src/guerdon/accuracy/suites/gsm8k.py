@@ -1,0 +1,37 @@
+"""Solutions to problems of grade-school mathematics, of models and of people, labelled right or wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from guerdon.accuracy.suite import Case, Suite
+from guerdon.accuracy.suites._math_peers import OURS, PEERS, row_of
+
+FILE = "gsm8k_model_solutions_dev.jsonl"
+
+
+def cases(data: Path) -> Iterator[Case]:
+    """The solutions of the models, and once for each problem that of a person, which is right."""
+    seen: set[str] = set()
+    for line in (data / FILE).read_text(encoding="utf-8").split("\n"):
+        if not line:
+            continue
+        row = json.loads(line)
+        question, gold = row["question"], row["gold"]
+        if question not in seen:
+            seen.add(question)
+            yield Case(f"{row['id']}-gold", row_of(question, row["gold_solution"], gold), True, "people")
+        yield Case(row["id"], row_of(question, row["response"], gold), row["label"], row["model"])
+
+
+SUITE = Suite(
+    name="gsm8k",
+    title="GSM8K: whole solutions of models and of people",
+    files=(FILE,),
+    cases=cases,
+    ours=OURS,
+    peers=PEERS,
+    aim="every verdict equals the label",
+)
