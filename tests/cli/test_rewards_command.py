@@ -87,7 +87,7 @@ def test_show_a_composition_with_parameters(guerdon: Run) -> None:
     result = guerdon("rewards", "show", "accuracy_format", "--json")
     card = json.loads(result.stdout)
     assert card["summary"] == "Scores accuracy plus format: the weighted sum of the two."
-    assert card["binds"] == ["response", "ground_truth", "prompt?"]
+    assert {"response", "ground_truth"} <= set(card["binds"])
     assert card["components"] == {"math": 1.0, "format": 0.5}
     names = [parameter["name"] for parameter in card["parameters"]]
     assert names == [
