@@ -189,8 +189,9 @@ def _encoded(body: Any) -> bytes:
     return (body if isinstance(body, str) else json.dumps(body)).encode()
 
 
-class _Listener(ThreadingHTTPServer):
-    request_queue_size = 128  # as many connections as a judge may open at once
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256  # so many may knock at once
 
 
 @contextmanager
@@ -198,8 +199,7 @@ def judge_server(script: Script) -> Iterator[JudgeServer]:
     """A server on a free port of this machine, for as long as the block lasts."""
     judge = JudgeServer(script)
     handler = type("Handler", (_Handler,), {"judge": judge})
-    server = _Listener(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), handler)
     judge.address = f"http://127.0.0.1:{server.server_address[1]}/v1"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

@@ -77,6 +77,8 @@ RUBRIC = [
     case(" \n\t ", 0, **FOUR, expected_metrics={"requests": 0}),
     case(":", 0, **FOUR, expected_metrics={"requests": 0}),
     case("...", 0, **FOUR, expected_metrics={"requests": 0}),
+    case("." * 40_000, 0, **FOUR, expected_metrics={"requests": 0}),
+    case("\u200b\u200d\ufeff", 0, **FOUR, expected_metrics={"requests": 0}),
     case("Thought process:", 0, **FOUR, expected_metrics={"requests": 0}),
     case("**Solution:**", 0, **FOUR, expected_metrics={"requests": 0}),
     case("解答：", 0, **FOUR, expected_metrics={"requests": 0}),
@@ -203,3 +205,17 @@ def test_in_a_thread_over_an_event_loop_and_twice_the_verdict_is_the_same(
         assert result == first
     assert counting_judge.asked[-1].body == asked  # to the letter
     assert [r.score for r in guerdon.score(reward, [row] * 3)] == [0.25] * 3
+
+
+def test_the_contract_of_the_catalogue(counting_judge: JudgeServer) -> None:
+    from guerdon.testing import check_reward
+
+    rows = [
+        {
+            "messages": [{"role": "user", "content": "Seas?"}, {"role": "assistant", "content": text}],
+            "rubric": "red, black",
+        }
+        for text in ("red", "green", "red black")
+    ]
+    report = check_reward("guerdon.rewards.judge:judge", rows, **counting_judge.options())
+    assert (report.lowest, report.highest) == (0.0, 0.5)

@@ -119,8 +119,18 @@ def _marked(text: str, main: Mark, live: Sequence[Mark], policy: str) -> Answer:
     are_one = main in boxes and are_side_by_side(text, boxes)
     rivals = [mark.text for mark in live if mark is not main and _contradicts(text, mark, main, are_one)]
     rivals += alternatives(text, main)
-    together = ", ".join(box.text for box in boxes) if are_one or are_parts(text, boxes) else ""
-    return Answer(main.text, main.how, main.rest, tuple(dict.fromkeys(rivals)), together)
+    parts = are_one or are_parts(text, boxes)
+    listed = [box.text for box in boxes] if parts else [main.text, *alternatives(text, main)]
+    together = ", ".join(listed)
+    # Of whatever else the response says, nothing may contradict the list.
+    is_list = len(listed) > 1 and set(rivals) <= {*listed, together}
+    return Answer(
+        main.text,
+        main.how,
+        main.rest,
+        rivals=tuple(dict.fromkeys(rivals)),
+        together=together if is_list else "",
+    )
 
 
 def _contradicts(text: str, mark: Mark, main: Mark, are_one: bool) -> bool:

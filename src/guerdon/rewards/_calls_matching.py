@@ -42,10 +42,20 @@ class Verdict:
     problem: str
 
 
-def judge(made: Sequence[Call], wanted: Sequence[Wanted], schemas: Schemas, in_order: bool) -> Verdict:
-    """Find for each wanted call the one that was made, and what is right of it."""
+def judge(
+    made: Sequence[Call],
+    wanted: Sequence[Wanted],
+    schemas: Schemas,
+    in_order: bool,
+    language: str = "python",
+) -> Verdict:
+    """Find for each wanted call the one that was made, and what is right of it.
+
+    ``language`` is the one in whose notation texts among the arguments stand, for possible answers.
+    """
     table = [
-        [compare(call, one, schemas) for call in made[: max(MAX_COMPARED, len(wanted))]] for one in wanted
+        [compare(call, one, schemas, language) for call in made[: max(MAX_COMPARED, len(wanted))]]
+        for one in wanted
     ]
     pairs = _pairs(table, in_order)
     matched = sum(not comparison.problem for comparison in pairs.values())
@@ -77,7 +87,7 @@ def _problem(made: Sequence[Call], wanted: Sequence[Wanted], pairs: Mapping[int,
 # One call.
 
 
-def compare(call: Call, wanted: Wanted, schemas: Schemas) -> Comparison:
+def compare(call: Call, wanted: Wanted, schemas: Schemas, language: str) -> Comparison:
     """One call beside one that was wanted."""
     made = _parts(call)
     # In OpenAI's API names have no dots; models call "uber.ride" by "uber_ride" there.
@@ -90,8 +100,9 @@ def compare(call: Call, wanted: Wanted, schemas: Schemas) -> Comparison:
         same = call.arguments == wanted.arguments
         return Comparison(1 + same, made, _parts_wanted(wanted), "" if same else "the arguments are no JSON")
     schema = schemas.get(wanted.name, {})
-    compared = _compare_choices if wanted.has_choices else _compare_values
-    return compared(call.arguments, wanted.arguments, schema)
+    if wanted.has_choices:
+        return _compare_choices(call.arguments, wanted.arguments, schema, language)
+    return _compare_values(call.arguments, wanted.arguments, schema)
 
 
 def _parts(call: Call) -> int:
@@ -118,13 +129,14 @@ def _compare_values(given: Mapping[str, Any], wanted: Mapping[str, Any], schema:
     return Comparison(right, 1 + len(given), 1 + len(wanted), problem)
 
 
-def _compare_choices(given: Mapping[str, Any], wanted: Mapping[str, Any], schema: Any) -> Comparison:
+def _compare_choices(
+    given: Mapping[str, Any], wanted: Mapping[str, Any], schema: Any, language: str
+) -> Comparison:
     required = schema.get("required") or ()
     wrong = [
         name
         for name, choices in wanted.items()
-        if name in given
-        and not is_accepted(given[name], _choices(choices, _property(schema, name)), _property(schema, name))
+        if name in given and not _is_accepted(given[name], choices, _property(schema, name), language)
     ]
     # Where no value is accepted, the schema cannot ask for one.
     optional = {
@@ -144,18 +156,17 @@ def may_be_left_out(choices: Sequence[Any]) -> bool:
     return not choices or "" in choices
 
 
-def _choices(choices: Sequence[Any], schema: Any) -> Sequence[Any]:
-    """The values that are accepted; the mark of an optional argument is one only where texts are.
-
-    Where none is listed the argument should be empty or left out.
-    """
+def _is_accepted(value: Any, choices: Sequence[Any], schema: Any, language: str) -> bool:
+    """Whether a value is accepted; where no value is listed the argument should be empty or left out."""
     if not choices:
-        return [[], {}, ""]
+        return is_accepted(value, [[], {}, ""], schema, language)
+    # The mark of an optional argument is a value only where texts are.
     kind = schema.get("type") if isinstance(schema, Mapping) else None
     is_text = (
         kind in ("string", "any", "String") if kind else all(isinstance(choice, str) for choice in choices)
     )
-    return choices if is_text else [choice for choice in choices if choice != ""]
+    listed = choices if is_text else [choice for choice in choices if choice != ""]
+    return is_accepted(value, listed, schema, language)
 
 
 def _first(

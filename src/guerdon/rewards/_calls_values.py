@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from guerdon.rewards._calls import Untyped
+from guerdon.rewards._calls_languages import value_in
 from guerdon.rewards._calls_python import python_literal
 from guerdon.rewards._json_text import read_json, same_json
 
@@ -16,6 +17,7 @@ _TYPES: Mapping[str, frozenset[str]] = {
     "integer": frozenset({"integer", "int", "byte", "short", "long", "Bigint"}),
     "number": frozenset({"number", "float", "double"}),
 }
+_NUMBER = re.compile(r"\s*[-+]?(?:\d{1,300}(?:\.\d*)?|\.\d+)\s*", re.ASCII)
 _PUNCTUATION = re.compile(r"[ ,./\-_*^]")
 
 
@@ -24,8 +26,13 @@ def is_same(value: Any, wanted: Any, schema: Any) -> bool:
     return any(same_json(reading, wanted) for reading in readings(value, schema))
 
 
-def is_accepted(value: Any, choices: Sequence[Any], schema: Any) -> bool:
-    """Whether the value is one of those accepted, as BFCL compares: see ``_matches``."""
+def is_accepted(value: Any, choices: Sequence[Any], schema: Any, language: str = "python") -> bool:
+    """Whether the value is one of those accepted, as BFCL compares: see ``_matches``.
+
+    In another ``language`` than Python a text is first read in its notation.
+    """
+    if language != "python" and isinstance(value, str):
+        return any(_matches(value_in(language, str(value), schema), choice, schema) for choice in choices)
     return any(_matches(reading, choice, schema) for reading in readings(value, schema) for choice in choices)
 
 
@@ -54,13 +61,13 @@ def _kinds(schema: Any) -> set[str]:
 def _matches(value: Any, choice: Any, schema: Any) -> bool:
     """Whether a value is the choice.
 
-    Text is compared without case, spaces and ``,./-_*^``, with one sort of quotation marks. A whole number is
+    Text is compared without case, spaces and ``,./-_*^``, with one sort of quotation marks; numbers in texts
+    keep their sign and their point. A whole number is
     accepted for a float, a float for an integer is not; true and 1 differ. Lists are compared in order.
     Objects may hold lists of choices themselves.
     """
     if isinstance(value, str) and isinstance(choice, str):
-        # What is nothing but punctuation would be the empty text, which stands for an argument left out.
-        return value == choice or (bool(plain := _plain(value)) and plain == _plain(choice))
+        return value == choice or _is_alike(value, choice)
     if isinstance(value, Mapping):
         return isinstance(choice, Mapping) and (
             _is_choice_of_members(value, choice, schema) or _is_same_object(value, choice, schema)
@@ -75,6 +82,14 @@ def _matches(value: Any, choice: Any, schema: Any) -> bool:
     if isinstance(value, float | Decimal) and isinstance(choice, int) and _is_integer(schema):
         return False
     return same_json(value, choice)
+
+
+def _is_alike(value: str, choice: str) -> bool:
+    plain = _plain(value)
+    # What is nothing but punctuation would be the empty text, which stands for an argument left out.
+    if not plain or plain != _plain(choice):
+        return False
+    return not (_NUMBER.fullmatch(value) and _NUMBER.fullmatch(choice)) or float(value) == float(choice)
 
 
 def _plain(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -21,8 +21,9 @@ from guerdon.rewards._math_forms import (
     times,
     variables,
 )
+from guerdon.rewards._math_functions import UNKNOWN_FUNCTIONS
+from guerdon.rewards._math_measures import as_measure
 from guerdon.rewards._math_numeric import approximate, differs
-from guerdon.rewards._math_reading import as_measure
 from guerdon.rewards._math_units import Unit
 from guerdon.rewards._math_values import Quantity
 
@@ -47,6 +48,15 @@ class Rules:
 STRICT = Rules()
 
 
+def every(results: Iterable[bool | None]) -> bool | None:
+    told: bool | None = True
+    for result in results:
+        if result is False:
+            return False
+        told = None if result is None else told
+    return told
+
+
 def equal_forms(mine: Form, gold: Form) -> bool | None:
     """Whether two expressions are equal; None where this cannot be told."""
     if mine.key() == gold.key():
@@ -68,7 +78,8 @@ def _independent(form: Form) -> bool:
     """Whether the atoms are such that no sum of different products of them is zero."""
     has_pi = has_e = False
     for atom in atoms(form):
-        if isinstance(atom, tuple) or atom == "log":
+        is_function = isinstance(atom, tuple) and atom[0] == "call" and atom[1] in UNKNOWN_FUNCTIONS
+        if (isinstance(atom, tuple) and not is_function) or atom == "log":
             return False
         has_pi, has_e = has_pi or atom == "pi", has_e or atom == "e"
     return not (has_pi and has_e)
@@ -169,8 +180,8 @@ def _equal_in_percent(mine: Quantity, gold: Quantity, rules: Rules) -> bool | No
         factors = (Fraction(1), _HUNDRED)  # 50 and 0.5 both stand for 50 %
     told: bool | None = False
     for factor in factors:
-        form = mine.form if factor == 1 else times(mine.form, constant(lowered(factor)))
-        result = _equal_numbers(replace(mine, form=form), gold, factor, rules)
+        each = mine if factor == 1 else replace(mine, form=times(mine.form, constant(lowered(factor))))
+        result = _equal_numbers(each, gold, factor, rules)
         if result:
             return True
         told = None if result is None else told

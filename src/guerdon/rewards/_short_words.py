@@ -59,3 +59,6 @@ BESIDE = _set("near beside outside unlike beyond than before after until")
 
 BOUNDS = _set("over under above below nearly almost")
 """Words that make a number a bound."""
+
+ASKING = _set("who whom whose what which when where why how many much name tell me please")
+"""Words of a question that an answer does not take up."""

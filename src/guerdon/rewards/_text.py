@@ -38,8 +38,8 @@ _FUSED = re.compile(r"'|(?<!\d)\.(?![\s\d])|(?<=\d)\.(?=[^\W\d_])|\.(?=\s|$)")
 _KEPT = re.compile(r"(?<=\d)[-.:/](?=\d)|(?<![\w)])[-.](?=\.?\d)|(?<=\d)%|(?<=[^\W\d_])\#(?!\w)")
 # Scripts that are written without spaces: Thai to Khmer, kana, Han.
 _UNSPACED = re.compile(
-    "([\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff])"
+    "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff]+"
 )
 
 
@@ -57,6 +57,8 @@ _MARKS = _Marks({ord("&"): " and "})
 # Marks that stay, while the others go; an ASCII text stays one, which is far quicker.
 _HELD = {"-": "\x01", ".": "\x02", ":": "\x03", "/": "\x04", "%": "\x05", "#": "\x06"}
 _BACK = str.maketrans({held: mark for mark, held in _HELD.items()})
+MAX_TEXT = 100_000
+"""Characters of a response that are compared word by word."""
 DEFAULT = frozenset({"case", "whitespace", "punctuation", "articles", "unicode"})
 
 
@@ -110,7 +112,7 @@ def words(text: str, ignore: Collection[str] = DEFAULT) -> list[str]:
     (['cats', '2', 'lives'], ['東', '京', '2020'])
     """
     found = normal(text, {*ignore, "whitespace"})
-    return (found if found.isascii() else _UNSPACED.sub(r" \1 ", found)).split()
+    return (found if found.isascii() else _UNSPACED.sub(lambda run: f" {' '.join(run[0])} ", found)).split()
 
 
 @lru_cache(maxsize=4096)

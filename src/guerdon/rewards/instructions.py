@@ -12,6 +12,7 @@ from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards import (
     _instructions_form,
+    _instructions_functions,
     _instructions_length,
     _instructions_training,
     _instructions_words,
@@ -25,7 +26,13 @@ __all__ = ["MODES", "SCORINGS", "instructions"]
 
 MODES = ("strict", "loose")
 SCORINGS = ("all", "share")
-_FAMILIES = (_instructions_form, _instructions_length, _instructions_training, _instructions_words)
+_FAMILIES = (
+    _instructions_form,
+    _instructions_functions,
+    _instructions_length,
+    _instructions_training,
+    _instructions_words,
+)
 
 
 @reward_function(scale=(0, 1))
@@ -44,7 +51,8 @@ def instructions(
 
     The row's ``instruction_id_list`` names the kinds and ``kwargs`` holds an object of arguments for each of
     them, both also as JSON; arguments that are null count as not there. Without them the ``ground_truth``
-    holds such objects, ``{"instruction_id": [...], "kwargs": [...]}``, as trainers write them.
+    holds such objects, ``{"instruction_id": [...], "kwargs": [...]}``, as trainers write them, or calls such as
+    ``{"func_name": "verify_keywords", "keyword_list": [...]}``.
 
     ``mode="strict"`` checks the response as it is. ``mode="loose"`` is content where one of eight forms of it
     follows the instruction: as it is, without its first line, without its last, without both, and each of
@@ -145,6 +153,6 @@ def _names(wanted: list[Instruction]) -> list[str]:
 
 
 def _reason(metrics: Mapping[str, MetricResult]) -> str:
-    broken = [f"{name}: {metric.reason}" for name, metric in metrics.items() if not metric.success]
+    broken = [f"{name} ({metric.reason})" for name, metric in metrics.items() if not metric.success]
     told = f"{len(metrics) - len(broken)} of {len(metrics)} followed"
-    return "; ".join([told, *broken])
+    return "; not ".join([told, ", ".join(broken)]) if broken else told

@@ -9,6 +9,7 @@ from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards._calls import calls_of_message
 from guerdon.rewards._calls_expected import tool_schemas, wanted_calls
+from guerdon.rewards._calls_languages import LANGUAGES
 from guerdon.rewards._calls_matching import judge
 from guerdon.rewards._parameters import one_of
 from guerdon.types import EvaluateResult, Message, MetricResult
@@ -27,6 +28,7 @@ def tool_calls(
     function: Any = None,
     order: str = "any",
     scoring: str = "exact",
+    language: str = "python",
 ) -> EvaluateResult:
     """Scores 1 where the response makes exactly the calls that were wanted, else 0.
 
@@ -38,7 +40,8 @@ def tool_calls(
     In the form of BFCL, ``[{"f": {"city": ["Paris", "Paris, FR"], "unit": ["", "celsius"]}}]``, each argument
     has the list of the values that are accepted, ``""`` where it may be left out. Texts are then compared
     without case, spaces and ``,./-_*^``; a whole number is accepted for a float, but no float for an integer
-    by the schema of the tool, which ``tools`` or ``function`` gives.
+    by the schema of the tool, which ``tools`` or ``function`` gives. With ``language="java"`` or
+    ``"javascript"`` texts are read in its notation under the type of the schema: ``"5L"`` is the long 5.
 
     The calls are those of the message's ``tool_calls``. Without any they are read from its text: elements
     ``<tool_call>``, ``<function=…>``, ``<invoke>``, after ``[TOOL_CALLS]`` or ``<|python_tag|>``, a response
@@ -67,13 +70,14 @@ def tool_calls(
     """
     in_order = one_of(order, ORDERS, "order") == "given"
     scoring = one_of(scoring, SCORINGS, "scoring")
+    language = one_of(language, LANGUAGES, "language")
     schemas = tool_schemas(tools, function)
     expected = ground_truth if expected_calls is None else expected_calls
     if expected is None:
         raise InputError("no ground truth: give the calls that are wanted, [] where none is")
     wanted = wanted_calls(expected)
     made = calls_of_message(messages[-1], schemas) if messages else []
-    verdict = judge(made, wanted, schemas or {}, in_order)
+    verdict = judge(made, wanted, schemas or {}, in_order, language)
     share = verdict.matched / len(wanted) if wanted else float(not made)
     metrics = {
         "calls": MetricResult(len(made), success=len(made) == len(wanted), reason=f"wanted {len(wanted)}"),

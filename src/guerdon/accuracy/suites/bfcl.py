@@ -21,7 +21,7 @@ _LEFT_OUT = object()
 
 def cases(data: Path) -> Iterator[Case]:
     """Each row's accepted answers in every spelling, its refused ones in two each."""
-    spellings = itertools.cycle(SPELLINGS)
+    spellings = itertools.cycle([spelling for spelling in SPELLINGS if spelling != "native"])
     for name in SETS:
         rows = _rows(data / FOLDER / f"BFCL_v4_{name}.json")
         truths = {
@@ -46,7 +46,7 @@ def cases(data: Path) -> Iterator[Case]:
 
 
 # An element holds the text of a value, not its type: there these changes are none.
-_SAME = {(kind, spelling) for kind in ("other type",) for spelling in ("qwen, elements", "invoke")}
+_SAME = {("other type", "qwen, elements"), ("other type", "invoke")}
 
 
 def _case(name: str, row: Any, message: Any, columns: Mapping[str, Any], right: bool, kind: str) -> Case:
