@@ -44,10 +44,18 @@ _TAKEN_BACK = re.compile(
     r"|take (?:that|it|this) back|retract (?:that|it|this|my))\b"
     r"|\b(?:scratch|strike|ignore|disregard|forget) "
     r"(?:that|this|the above|my (?:previous |earlier |last |final )?answer)\b"
-    r"|\b(?:on second thou?ght|let me (?:correct|fix|redo|revise|retract) (?:that|this|it|my)|correction:)"
+    r"|\b(?:on second thou?ght|let me (?:correct|fix|revise|retract) (?:that|this|it|my))\b"
+    r"|(?:^|[.!?\n]\s*)\W{0,3}(?:edit|update|correction|corrected answer)\W{0,3}:"
     # … "No, it is 8".
     rf"|(?:^|[.!?\n;]\s*)(?:(?:no|wait|oops|sorry|actually|hm+)\b[\s,.:;!—-]+)+{_NEW_VALUE}",
     re.IGNORECASE | re.MULTILINE,
+)
+# What makes a later answer the better one, and takes nothing back where none follows.
+_RECONSIDERED = re.compile(
+    r"(?:^|[.!?\n]\s*)(?:but |oh,? |hm+,? |no,? )?(?:wait|hold on|oops|actually|on reflection)\b"
+    r"|\blet(?:'s| me| us) (?:re-?(?:do|calculate|compute|consider|think|check|examine|evaluate)"
+    r"|try (?:that |this )?again|start over|(?:double[- ])?check|verify)",
+    re.IGNORECASE,
 )
 # Right behind the answer no interjection is needed: "7, which is wrong".
 _AT_ONCE = re.compile(
@@ -83,3 +91,12 @@ def taken_back(text: str, end: int, stop: int) -> int | None:
     for match in _TAKEN_BACK.finditer(text, end, min(stop, end + _REACH)):
         place = match.end()
     return place
+
+
+def reconsidered(text: str, end: int, stop: int) -> bool:
+    """Whether a response thinks again between an answer and the next.
+
+    >>> reconsidered("7. Let me recompute: 8", 1, 21)
+    True
+    """
+    return _RECONSIDERED.search(text, end, min(stop, end + _REACH)) is not None

@@ -27,7 +27,8 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"\b(?:if|whether|suppose|supposing|assume|assuming|unless|(?<!I )think|thought)\b[^.,;!?\n]*$", re.IGNORECASE
+    r"\b(?:if|whether|suppose|supposing|assume|assuming|unless|(?<!I )think|thought)\b[^.,;!?\n]*$",
+    re.IGNORECASE,
 )
 _CORRECTED = re.compile(
     r"\b(?:wait|actually|correction|sorry|oops|instead|on second thoughts?|let me (?:re\w+|check|correct)"
