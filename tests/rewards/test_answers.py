@@ -21,6 +21,7 @@ FOUND: list[tuple[str, str, str]] = [
     (r"\boxed{a = \boxed{42}}", "42", "box"),
     (r"\boxed{Let us see: 41. It is 42.", "42", "the last number"),
     ("\\boxed{\nx\n}", "x", "box"),
+    (r"\boxed{42}, no 3 of which are equal", "42", "box"),
     # Where the slot is only spoken of.
     (r"I put it in \boxed{}. It is \boxed{42}.", "42", "box"),
     (r"It is \boxed{42}, as you wanted in \boxed{...}", "42", "box"),
@@ -119,6 +120,12 @@ RIVALS: list[tuple[str, str, tuple[str, ...], str]] = [
     (r"\boxed{\text{Monday}} The answer is Tuesday.", r"\text{Monday}", ("Tuesday",), ""),
     (r"\boxed{Monday} The answer is Tuesday.", "Monday", ("Tuesday",), ""),
     # Withdrawn, and so no rival.
+    ("The answer is 7? No, 8.", "8", (), ""),
+    ("The answer is 7, no, 8.", "8", (), ""),
+    ("The answer is $7$. Just kidding, it is $8$.", "8", (), ""),
+    ("My final answer is 8, not 7.", "8", (), ""),
+    (r"\boxed{7} is incorrect. The answer is 8.", "8", (), ""),
+    (r"\boxed{7}. Hmm, actually the answer is 8.", "8", (), ""),
     (r"\boxed{7}. Let me recompute: \boxed{8}", "8", (), ""),
     (r"\boxed{7}. Wait, there is one more. \boxed{8}", "8", (), ""),
     ("\\boxed{7}\n\nEdit: The answer is 8.", "8", (), ""),
@@ -146,6 +153,7 @@ RETRACTED: list[tuple[str, bool]] = [
     (r"\boxed{7}. Let me verify that. It holds.", False),
     (r"\boxed{7}. Is that wrong? No.", False),
     (r"\boxed{7}. That is not wrong.", False),
+    (r"\boxed{7}. Is there another? No.", False),
     (r"\boxed{7}. If this is wrong, tell me.", False),
     (r"\boxed{7}. A common mistake is to forget the sign.", False),
     (r"\boxed{7}. Wait, let me check: 3 + 4 = 7.", False),
@@ -187,6 +195,7 @@ READABLE: list[tuple[str, str]] = [
     ("42\n[//]: # (it is 41)", "42\n"),
     ("42\n% \\boxed{41}\n% is a sign", "42\n\n% is a sign"),
     # Turns of others.
+    ("42\nuser\n41\nassistant\n42", "42\n\n\n42"),
     ("42<user>41</user>", "42\n"),
     ("42\n### Instruction:\n41", "42\n\n"),
     ("a<tool_call>41</tool_call>b", "a\nb"),

@@ -67,13 +67,13 @@ _TOOL = re.compile(
 _ROLE = r"(?:\*\*|#{1,6}[ ]|\[)?"
 _TURN = re.compile(
     # What another speaker says, and what follows where the model's turn has ended …
-    rf"(?P<other>^[ \t]*{_ROLE}(?:User|Human|USER|HUMAN)(?:\*\*|\])?:"
+    rf"(?P<other>^[ \t]*{_ROLE}(?:[Uu]ser|[Hh]uman|USER|HUMAN)(?:\*\*|\])?:|^user[ \t]*$"
     r"|<\|(?:im_start|start_header_id|start)\|>\s*(?:user|system|tool|developer|ipython)"
     r"|<\|(?:user|system|tool|observation)\|>|<start_of_turn>\s*user|\[INST\]|<(?:user|human)>"
     r"|^#{2,3} Instruction:"
     r"|<\|(?:im_end|eot_id|endoftext|end_of_text|end)\|>|<end_of_turn>|</s>)"
     # … until it speaks again.
-    rf"|^[ \t]*{_ROLE}(?:Assistant|ASSISTANT|AI|Model)(?:\*\*|\])?:(?:\*\*)?"
+    rf"|^[ \t]*{_ROLE}(?:[Aa]ssistant|ASSISTANT|AI|Model)(?:\*\*|\])?:(?:\*\*)?|^assistant[ \t]*$"
     r"|<\|(?:im_start|start_header_id|start)\|>\s*assistant(?:<\|end_header_id\|>)?"
     r"|<\|assistant\|>|<start_of_turn>\s*model|\[/INST\]|</(?:user|human)>|<assistant>|^#{2,3} Response:",
     re.MULTILINE,

@@ -42,6 +42,7 @@ _TAKEN_BACK = re.compile(
     r"|(?:^|[.!?\n;,:]\s*)(?:[a-z]+[,!.]*\s+){0,2}I(?:['’]ve| have)? (?:made an? (?:\w+ )?(?:mistake|error)"
     r"|was (?:wrong|mistaken)|mis(?:calculated|counted|read|took|interpreted|understood)|messed up"
     r"|take (?:that|it|this) back|retract (?:that|it|this|my))\b"
+    r"|\bjust kidding\b"
     r"|\b(?:scratch|strike|ignore|disregard|forget) "
     r"(?:that|this|the above|my (?:previous |earlier |last |final )?answer)\b"
     r"|\b(?:on second thou?ght|let me (?:correct|fix|revise|retract) (?:that|this|it|my))\b"
@@ -60,7 +61,10 @@ _RECONSIDERED = re.compile(
 # Right behind the answer no interjection is needed: "7, which is wrong".
 _AT_ONCE = re.compile(
     rf"\W{{0,12}}(?:\b{_INTERJECTION}\b\W+){{0,3}}"
-    rf"(?:which{_BE}\s+{_WRONG}|{_IS_WRONG}|is {_WRONG}|(?:or )?rather\b(?!\s+than))",
+    rf"(?:which{_BE}\s+{_WRONG}|{_IS_WRONG}|is {_WRONG}|(?:or )?rather\b(?!\s+than))"
+    # "7? No", and "7, no, 8".
+    r"|\W{0,6}\?\W{0,6}(?:no|nope|wrong)\b"
+    r"|\W{0,12}\b(?:(?:no|nope|sorry)[,.:;!—-]|i meant?\b)\W{0,3}(?:it(?:['’]s| is)\s+)?(?=[$\\+.\d-])",
     re.IGNORECASE,
 )
 
