@@ -135,7 +135,9 @@ def _misspelled(words: Words, phrase: Words, tolerant: bool) -> Iterator[Match]:
         return
     at, length = absent[0], len(phrase)
     wanted = phrase[at]
-    if not _allowance(wanted, tolerant) or (not tolerant and length == 1 and len(wanted) < _LONG):
+    # Alone, a word that goes on where the other ends is derived from it, as Dominican is from Dominica.
+    derived = length == 1 and any(word.startswith(wanted) or wanted.startswith(word) for word in words)
+    if derived or not _allowance(wanted, tolerant) or (not tolerant and length == 1 and len(wanted) < _LONG):
         return
     for i, word in enumerate(words):
         start = i - at

@@ -44,7 +44,7 @@ _RETRACTED = re.compile(
 )
 _END = re.compile(r"([.!?。！？]+[\"'”’)\]*_]*)(?=\s|$|[\u3040-\u9fff])|\n+")
 _SHORTENED = re.compile(
-    r"(?:^|[\W\d_])(?:[^\W\d_]|Mr|Mrs|Ms|Dr|Prof|St|Ste|Mt|Ft|Jr|Sr|No|Nos|vs|etc|approx|ca|Inc|Ltd|Co|Corp|Bros"
+    r"(?:^|[\W\d_])(?:[^\W\d_a-z]|Mr|Mrs|Ms|Dr|Prof|St|Ste|Mt|Ft|Jr|Sr|No|Nos|vs|etc|approx|ca|Inc|Ltd|Co|Corp|Bros"
     r"|Gen|Col|Lt|Capt|Sgt|Rev|Hon|Gov|Sen|Rep|Pres|Vol|Op|feat|[A-Z](?:\.[A-Z])+|[ap]\.m|e\.g|i\.e"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)$"
 )

@@ -78,7 +78,7 @@ def number_list(
     """
     ordered = yes_or_no(order_matters, "order_matters")
     once = one_of(duplicates, DUPLICATES, "duplicates") == "ignore"
-    slack = Fraction(non_negative(tolerance, "tolerance") or 0)
+    slack = Fraction(repr(non_negative(tolerance, "tolerance") or 0))
     shares = one_of(scoring, SCORINGS, "scoring") == "share"
     gold = _gold(ground_truth)
     mine = _given(readable(said(response_text(response)))[-_READ:], places(extract, PLACES))
