@@ -13,7 +13,7 @@ from guerdon.reward.decorator import reward_function
 from guerdon.rewards._answers import readable
 from guerdon.rewards._numbers import normal, number
 from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, yes_or_no
-from guerdon.rewards._text_answers import bare, claims, places, said
+from guerdon.rewards._text_answers import bare, claims, places
 from guerdon.types import EvaluateResult, MetricResult
 
 DUPLICATES = ("count", "ignore")
@@ -81,7 +81,7 @@ def number_list(
     slack = Fraction(repr(non_negative(tolerance, "tolerance") or 0))
     shares = one_of(scoring, SCORINGS, "scoring") == "share"
     gold = _gold(ground_truth)
-    mine = _given(readable(said(response_text(response)))[-_READ:], places(extract, PLACES))
+    mine = _given(readable(response_text(response))[-_READ:], places(extract, PLACES))
     if mine is None:
         return EvaluateResult(0.0, reason="no list found", metrics=_metrics(0.0, 0.0, False))
     if once:

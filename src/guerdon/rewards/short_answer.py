@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from guerdon.reward.decorator import reward_function
+from guerdon.rewards._answers_visible import visible
 from guerdon.rewards._golds import accepted
 from guerdon.rewards._parameters import one_of, response_text, shown
 from guerdon.rewards._short_forms import Forms, forms, polarity
 from guerdon.rewards._short_matching import disputed, matches
 from guerdon.rewards._short_reading import read
 from guerdon.rewards._short_stance import guesses, is_answer, objection, standing
-from guerdon.rewards._text_answers import claims, places, said
+from guerdon.rewards._text_answers import claims, places
 from guerdon.types import EvaluateResult, MetricResult
 
 MODES = ("strict", "tolerant")
@@ -76,7 +77,7 @@ def short_answer(
     tolerant = one_of(mode, MODES, "mode") == "tolerant"
     question = prompt[-MAX_QUESTION:]
     golds = [forms(gold, question) for gold in accepted(ground_truth, answers, aliases)]
-    found = claims(said(response_text(response)), places(extract, PLACES))
+    found = claims(visible(response_text(response)), places(extract, PLACES))
     metric = MetricResult(float(bool(found)), success=bool(found))
     if not found:
         return EvaluateResult(0.0, reason="no answer found", metrics={"answer_found": metric})
