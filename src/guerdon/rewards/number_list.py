@@ -125,11 +125,19 @@ def _in_json(text: str) -> list[Fraction] | None:
 
 def _values(items: list[Any]) -> list[Fraction] | None:
     """The numbers of a list; None where one of its items is none."""
-    found = [
-        None if isinstance(item, bool) or not isinstance(item, str | int | float) else _value(str(item))
-        for item in items
-    ]
-    return [item for item in found if item is not None] if None not in found else None
+    if any(isinstance(item, bool) or not isinstance(item, str | int | float) for item in items):
+        return None
+    return _each(map(str, items))
+
+
+def _each(parts: Iterable[str]) -> list[Fraction] | None:
+    found = []
+    for part in parts:
+        # Most texts are no lists, and their first words say so.
+        if (value := _value(part)) is None:
+            return None
+        found.append(value)
+    return found
 
 
 def _value(text: str) -> Fraction | None:
@@ -153,9 +161,8 @@ def _numbers(text: str) -> list[Fraction] | None:
         # "1,000, 2" has thousands; a comma without a space in "1,2" or "1,200" stands between numbers.
         if split is _WIDE and len(parts) == 1 and "," in parts[0]:
             continue
-        found = [_value(part) for part in parts]
-        if None not in found:
-            return [value for value in found if value is not None]
+        if found := _each(parts):
+            return found
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from guerdon.errors import MissingExtraError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards._answers_visible import visible
 from guerdon.rewards._golds import accepted
@@ -74,6 +75,7 @@ def short_answer(
     >>> short_answer("It is not Paris.", "Paris").score, short_answer("Paris or Rome", "Paris").score
     (0.0, 0.0)
     """
+    _require_extra()
     tolerant = one_of(mode, MODES, "mode") == "tolerant"
     question = prompt[-MAX_QUESTION:]
     golds = [forms(gold, question) for gold in accepted(ground_truth, answers, aliases)]
@@ -88,6 +90,15 @@ def short_answer(
     return EvaluateResult(
         float(right), reason=f"{shown(claim.text)}: {how}", metrics={"answer_found": metric}
     )
+
+
+def _require_extra() -> None:
+    """Raises MissingExtraError at the first sample, not at the first that has a number in words."""
+    try:
+        import rapidfuzz.distance.OSA  # noqa: F401
+        import text_to_num  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError.of("text", "the short_answer reward") from error
 
 
 def _judge(text: str, golds: list[Forms], prompt: str, tolerant: bool) -> tuple[bool, str]:
