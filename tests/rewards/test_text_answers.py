@@ -7,7 +7,8 @@ import time
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.rewards._text_answers import at_place, bare, claims, places, said, sentences
+from guerdon.rewards._answers_visible import visible
+from guerdon.rewards._text_answers import at_place, bare, claims, places, sentences
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ def test_sentences(text: str, wanted: list[str]) -> None:
     ],
 )
 def test_what_is_said(text: str, wanted: str) -> None:
-    assert said(text) == wanted
+    assert visible(text) == wanted
 
 
 @pytest.mark.parametrize(
@@ -121,5 +122,5 @@ def test_a_megabyte_ends_soon(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     start = time.process_time()
     for place in ("boxed", "tag", "hashes", "label", "phrase"):
-        claims(said(text), [place])
+        claims(visible(text), [place])
     assert time.process_time() - start < 5

@@ -37,6 +37,7 @@ from guerdon.rewards._text import DEFAULT, normal, occurs, without_accents, word
         ("The The", "the"),
         # Unicode.
         ("Ｐａｒｉｓ", "paris"),
+        ("٢٤ २४", "24 24"),
         ("x²", "x^2"),
         ("3½", "3 1/2"),
         ("caf\u0065\u0301", "caf\u00e9"),

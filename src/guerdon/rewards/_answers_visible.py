@@ -111,20 +111,25 @@ _MENTION = re.compile(r"\s+(?:tags?|blocks?|sections?|elements?|and|or)\b|[`\"'�
 
 
 def readable(text: str) -> str:
-    """The text in ASCII spellings, without what does not belong to what a model says to its reader.
+    """The text in ASCII spellings, of it what is ``visible``.
+
+    >>> readable("<think>It may be 5.</think>It is １２ − 5.")
+    'It is 12 - 5.'
+    """
+    return visible(text if text.isascii() else _SCRIPT.sub(_script, text.translate(_SPELLINGS)))
+
+
+def visible(text: str) -> str:
+    """The text without what does not belong to what a model says to its reader.
 
     Left out are: what it thought before it answered (``<think>``, ``<reasoning>`` and their like, also where
     only the closing tag is there or the opening one is never closed), comments of HTML, programs in code
     fences and comments in any fence, turns of users and tools within the response, and an answer tag that is
     never closed.
 
-    >>> readable("<think>It may be 5.</think>It is １２ − 5.")
-    'It is 12 - 5.'
-    >>> readable("It is 7. <!-- or 8 -->")
+    >>> visible("It is 7. <!-- or 8 -->")
     'It is 7. '
     """
-    if not text.isascii():
-        text = _SCRIPT.sub(_script, text.translate(_SPELLINGS))
     if "<" in text or "[" in text or "◁" in text:
         text = _without_thoughts(text)
         text = _TOOL.sub("\n", text)

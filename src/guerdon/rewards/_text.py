@@ -30,6 +30,7 @@ _LETTERS = str.maketrans(
     {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
     | {"æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}
 )
+_DIGIT = re.compile(r"(?![0-9])\d")
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _ARTICLE = re.compile(r"(?:(?<!\S)(?:[Tt]he|THE|[Aa]n|a)|^\W*A)(?=\s+\w)")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -83,8 +84,7 @@ def normal(text: str, ignore: Collection[str] = DEFAULT) -> str:
     ('usa 1000%', '-1.5 is not 15', 'vitamin a', 'the')
     """
     if "unicode" in ignore:
-        text = unicodedata.normalize("NFKC", text.translate(_SIGNS)) if not text.isascii() else text
-        text = text.replace("⁄", "/")
+        text = text if text.isascii() else _compatible(text)
     if "accents" in ignore:
         text = without_accents(text)
     if "punctuation" in ignore:
@@ -94,6 +94,12 @@ def normal(text: str, ignore: Collection[str] = DEFAULT) -> str:
     if "case" in ignore:
         text = unicodedata.normalize("NFC", text.casefold())
     return " ".join(text.split()) if "whitespace" in ignore else text
+
+
+def _compatible(text: str) -> str:
+    """The text in plain forms of its characters, its digits in those of ASCII."""
+    text = unicodedata.normalize("NFKC", text.translate(_SIGNS)).replace("⁄", "/")
+    return _DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text)
 
 
 def without_accents(text: str) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 from guerdon.errors import InputError
 from guerdon.rewards._parameters import shown, text_list
 
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _BRACE = re.compile(r"[{}]")
 _HASHES = re.compile(r"^####[ \t]*([^\n]+)", re.MULTILINE)
@@ -59,17 +58,6 @@ class Claim:
     text: str
     start: int
     end: int
-
-
-def said(text: str) -> str:
-    """The text without what a model thought before it answered and without comments of HTML.
-
-    >>> said("<think>Rome?</think>Paris<!-- or Rome -->")
-    'Paris'
-    """
-    _, _, after = text.rpartition("</think>")
-    before, _, _ = after.partition("<think>")
-    return _COMMENT.sub("", before) if "<!--" in before else before
 
 
 def sentences(text: str) -> list[str]:
