@@ -57,7 +57,8 @@ _ASKS_PERCENT = re.compile(
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[A-Za-z][A-Za-z ,.'’-]*")
-_DOTS = re.compile(r"\\[a-z]*dots|\.\.\.|…")
+_GUESSED = re.compile(r"\\[a-z]*dots|\.\.\.|…|'|\\prime")
+_CHOICE = re.compile(r"(?:(?:[Oo]ption|[Cc]hoice) ?)?\(?([A-Z])\)?[.:]?")
 _LETTERS = re.compile(r"[A-Za-z]+")
 
 
@@ -308,6 +309,8 @@ def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
         return True
     if (gold.is_prose or isinstance(gold.value, Word)) and mine.casefold() == wanted.casefold():
         return True
+    if (choice := _CHOICE.fullmatch(mine)) and choice[1] == wanted.strip("()"):
+        return True
     value = _reading(text)
     if gold.is_prose:
         return isinstance(value, Word) and value == Word(spoken(wanted))
@@ -336,10 +339,10 @@ def _is_equal(mine: Value | ArithmeticError, gold: Value | ArithmeticError, rule
 
 
 def _may_ask(text: str, gold: _Gold, rules: Rules) -> bool:
-    """Whether math-verify can be asked: it drops words, bases and units, and guesses at what dots stand for."""
+    """Whether math-verify can be asked: it drops words, bases, units and primes, and guesses at dots."""
     if _has_words(text) or isinstance(gold.value, Word | Based | Clock):
         return False
-    if _DOTS.search(text) or _DOTS.search(gold.text):
+    if _GUESSED.search(text) or _GUESSED.search(gold.text):
         return False
     has_unit = gold.value is not None and any(each.unit is not None for each in quantities(gold.value))
     return not (has_unit and rules.require_units)
