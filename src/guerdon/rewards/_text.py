@@ -54,7 +54,17 @@ class _Marks(dict[int, int | str | None]):
         return found
 
 
-_MARKS = _Marks({ord("&"): " and "})
+class _Table:
+    """Holds the marks met so far, as private state: using a reward must not change its version."""
+
+    def __init__(self) -> None:
+        self._marks = _Marks({ord("&"): " and "})
+
+    def cleared(self, text: str) -> str:
+        return text.translate(self._marks)
+
+
+_MARKS = _Table()
 # Marks that stay, while the others go; an ASCII text stays one, which is far quicker.
 _HELD = {"-": "\x01", ".": "\x02", ":": "\x03", "/": "\x04", "%": "\x05", "#": "\x06"}
 _BACK = str.maketrans({held: mark for mark, held in _HELD.items()})
@@ -108,7 +118,7 @@ def _without_punctuation(text: str) -> str:
     text = _PERCENT.sub("%", _THOUSANDS.sub("", text))
     text = _KEPT.sub(lambda match: _HELD[match[0]], text)
     text = _FUSED.sub("", text)
-    return text.translate(_MARKS).translate(_BACK).strip()
+    return _MARKS.cleared(text).translate(_BACK).strip()
 
 
 def words(text: str, ignore: Collection[str] = DEFAULT) -> list[str]:
