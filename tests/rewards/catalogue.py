@@ -55,12 +55,11 @@ def _reward_model(folder: Path) -> Iterator[Setting]:
 
 @contextlib.contextmanager
 def _judge(folder: Path) -> Iterator[Setting]:
-    """A judge that keeps to its rules and counts the words of its rubric."""
-    from rewards.judge_server import judge_server
-    from rewards.test_judge_cases import counting
+    """A judge that counts words behind a real server."""
+    from rewards.judge_server import counting, judge_server
 
     with judge_server(counting) as server:
-        yield Setting(parameters=server.options(), timeout=60.0, malformed=(), ignore=("seconds",))
+        yield Setting(parameters=server.options(), timeout=60.0)
 
 
 SETTINGS: Mapping[str, Callable[[Path], AbstractContextManager[Setting]]] = {

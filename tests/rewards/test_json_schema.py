@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -13,9 +14,7 @@ from pydantic import BaseModel
 
 import guerdon
 from guerdon.rewards.json_schema import json_schema
-from guerdon.testing import assert_cases
 
-CASES = Path(__file__).parent / "cases" / "json_schema.jsonl"
 PERSON = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
 
 
@@ -27,10 +26,6 @@ class Person(BaseModel):
     name: str
     age: int | None = None
     homes: list[Address] = []
-
-
-def test_cases() -> None:
-    assert_cases("json_schema", CASES, workers=1)
 
 
 def test_a_model_of_pydantic_is_a_schema() -> None:
@@ -79,6 +74,38 @@ def test_similarity_of_a_recursive_schema_is_finite_work() -> None:
     result = json_schema('{"a": {"b": {}}}', schema=tree)
     assert result.score == 0.0
     assert 0 < result.metrics["similarity"].score < 0.01
+
+
+@pytest.mark.parametrize(
+    ("schema", "response"),
+    [
+        # The errors of all branches at every depth would be 2 to the 100th.
+        (
+            {
+                "anyOf": [
+                    {"type": "integer"},
+                    {"type": "array", "items": {"$ref": "#"}, "maxItems": 1},
+                    {"type": "array", "items": {"$ref": "#"}, "minItems": 0},
+                ]
+            },
+            "[" * 100 + '"x"' + "]" * 100,
+        ),
+        (
+            {"oneOf": [{"items": {"type": "null"}}, {"items": {"type": "integer"}}]},
+            json.dumps(["x"] * 200_000),
+        ),
+        ({"items": {"type": "integer"}}, json.dumps(["x"] * 200_000)),
+        ({"pattern": "^(a|a)*\\1c$"}, json.dumps("a" * 100_000)),
+        ({"uniqueItems": True}, json.dumps([[i] for i in range(100_000)] + [[0]])),
+    ],
+    ids=["recursive", "long", "long, plain", "backtracking", "unique"],
+)
+def test_what_is_wrong_is_told_in_time(schema: Any, response: str) -> None:
+    start = time.perf_counter()
+    result = json_schema(response, schema=schema)
+    assert result.score == 0.0
+    assert result.reason
+    assert time.perf_counter() - start < 10  # under a second where nothing else runs
 
 
 class _Recorder(BaseHTTPRequestHandler):

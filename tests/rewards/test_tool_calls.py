@@ -13,14 +13,7 @@ import guerdon
 from guerdon.rewards._calls import calls_of_message
 from guerdon.rewards._calls_text import calls_in_text
 from guerdon.rewards.tool_calls import tool_calls
-from guerdon.testing import assert_cases
 from guerdon.types import Message
-
-CASES = Path(__file__).parent / "cases" / "tool_calls.jsonl"
-
-
-def test_cases() -> None:
-    assert_cases("tool_calls", CASES, workers=1)
 
 
 def made(text: str, names: list[str] | None = None) -> list[tuple[str, Any]]:

@@ -93,6 +93,8 @@ _RIGHT_SIDE = re.compile(
 _AND = re.compile(r"\s*(?:[,;、]\s*(?:and\b)?|and\b|und\b|et\b|y\b|和)\s*", re.IGNORECASE)
 _LINE = 300
 """Characters at the end in which a formula without dollar signs is looked for."""
+# Between 3 and 7 there are others.
+_VAGUE = re.compile(r"(?:somewhere |anything |probably )?(?:between|either|neither|from)\b", re.IGNORECASE)
 # "10 minutes and 30 seconds" is one answer.
 _COMPOUND = re.compile(r"\s+[A-Za-z]+,?\s+and\s+(?:a\s+half|\d)")
 
@@ -206,7 +208,8 @@ def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
         rest = opening.string[opening.end() :]
         return Mark(place, how, clean(opening[0]), found.start(), at + opening.end(), rest)
     words = len(_PROSE.findall(sentence[:_SENTENCE]))
-    if words > 1 and not is_compound and (picked := last(sentence[:_SENTENCE])):
+    is_vague = _VAGUE.match(sentence) is not None
+    if words > 1 and not is_compound and not is_vague and (picked := last(sentence[:_SENTENCE])):
         return Mark(place, how, picked.text, found.start(), end, is_value=False)
     return Mark(place, how, clean(sentence), found.start(), end, is_value=words <= 1 or is_compound)
 

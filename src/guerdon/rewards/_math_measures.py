@@ -113,7 +113,13 @@ def _scale(words: str) -> tuple[Rational, bool, Unit | None]:
 
 
 def _places(found: Sequence[Token], scale: Rational) -> int | None:
-    numbers = [token for token in found if token.kind != "sign" or token.text not in "+-"]
+    """The digits after the point of what is one decimal, perhaps with a sign or with letters that may be units."""
+    numbers = [
+        token
+        for token in found
+        if not (token.kind == "sign" and token.text in "+-/")
+        and not (token.kind == "letter" and known(token.text))
+    ]
     if scale != 1 or len(numbers) != 1 or numbers[0].kind != "number" or "." not in numbers[0].text:
         return None
     digits, _, exponent = numbers[0].text.lower().partition("e")

@@ -30,6 +30,8 @@ from guerdon.rewards._math_values import Quantity
 DECIMALS = Fraction(1, 2_000_000)
 RELATIVE = Fraction(1, 1000)
 _SIGNIFICANT = 3
+_DEGREE = Fraction(355, 113 * 180)
+"""A degree in radians, near enough for counting digits."""
 _HUNDRED = Fraction(100)
 
 
@@ -146,7 +148,8 @@ def _converted(mine: Quantity, gold: Quantity, rules: Rules) -> list[Quantity] |
         if first.size == second.size:
             return [mine]
         factor = lowered(first.size / second.size)
-        return [replace(mine, form=times(mine.form, constant(factor)))] if rules.is_tolerant else None
+        converted = replace(mine, form=times(mine.form, constant(factor)), scale=factor)
+        return [converted] if rules.is_tolerant else None
     if not rules.is_tolerant:
         return None
     if (is_angle[0] and _is_a(second, "radian")) or (is_angle[1] and _is_a(first, "radian")):
@@ -168,7 +171,7 @@ def _turned(mine: Quantity, from_degrees: bool) -> Quantity:
     """An angle in radians that was in degrees, or the reverse."""
     half_turn = divided(symbol("pi"), constant(180))
     form = times(mine.form, half_turn) if from_degrees else divided(mine.form, half_turn)
-    return replace(mine, form=form)
+    return replace(mine, form=form, scale=_DEGREE if from_degrees else 1 / _DEGREE)
 
 
 def _equal_in_percent(mine: Quantity, gold: Quantity, rules: Rules) -> bool | None:
@@ -237,7 +240,7 @@ def _rounds(apart: Any, value: Any, answer: Quantity, truth: Quantity, factor: F
     exact = truth.form.rational
     if answer.places is None or (exact is not None and exact.denominator == 1):
         return False
-    unit_in_last = factor * Fraction(1, 10**answer.places)
+    unit_in_last = factor * answer.scale / 10**answer.places
     return abs(
         value
     ) * 10 >= 10**_SIGNIFICANT * unit_in_last.numerator / unit_in_last.denominator and _within(

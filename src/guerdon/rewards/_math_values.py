@@ -21,7 +21,7 @@ class Quantity:
     is_percent: bool = False
     unit: Unit | None = None
     scale: Rational = 1
-    """A million, a dozen; the form has it already."""
+    """A million, a dozen, or the size of a unit that was converted; the form has it already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from guerdon.errors import MissingExtraError
-
 _SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _SCALED = re.compile(
     r"(?<![\w.])([$€£¥]?)(\d+)(?:\.(\d+))?[ -](1000(?:000){0,3}|thousand|million|billion|trillion)\b"
@@ -70,10 +68,8 @@ def with_figures(text: str) -> str:
 
 
 def _alpha2digit(text: str) -> str:
-    try:
-        from text_to_num import alpha2digit
-    except ImportError as error:
-        raise MissingExtraError.of("text", "the short_answer reward") from error
+    from text_to_num import alpha2digit
+
     return str(alpha2digit(text, "en", 0))
 
 

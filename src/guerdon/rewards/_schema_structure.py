@@ -63,7 +63,8 @@ def paths_of_schema(schema: Any, required_only: bool = False) -> Paths:
                     known = found.get(inner, set())
                     found[inner] = None if types is None or known is None else known | types
                     below.append((inner, member))
-        level = below[:_MAX_PATHS]
+        # Branches that refer to the same schema describe the same.
+        level = list({(path, id(member)): (path, member) for path, member in below}.values())[:_MAX_PATHS]
     return {path: frozenset(types or ()) for path, types in found.items()}
 
 

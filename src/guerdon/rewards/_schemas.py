@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import itertools
 import json
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
 from guerdon.errors import InputError, MissingExtraError
-from guerdon.rewards._json_text import read_json, without_surrogates
+from guerdon.rewards._json_text import MAX_DEPTH, is_deep, read_json, without_surrogates
 from guerdon.rewards._parameters import shown
+from guerdon.rewards._schema_structure import paths_of_schema
 
 DRAFTS: Mapping[str, str] = {
     "4": "Draft4Validator",
@@ -23,7 +22,8 @@ DRAFTS: Mapping[str, str] = {
 }
 """The drafts of JSON Schema, as the parameter has them, and the library's class for each."""
 
-SHOWN_ERRORS = 3
+_TOLD_DEPTH = 3
+_TOLD_VALUES = 1_000
 
 Schema = dict[str, Any] | bool
 
@@ -84,26 +84,53 @@ def draft_of(value: Any) -> str:
 class Validator:
     """A schema that was found to be one, ready to judge values."""
 
-    def __init__(self, compiled: Any) -> None:
+    def __init__(self, schema: Schema, compiled: Any, error: type[Exception], text: str) -> None:
+        self.paths = paths_of_schema(schema)
+        self.required_paths = paths_of_schema(schema, required_only=True)
         self._compiled = compiled
+        self._error = error
+        self._has_branches = '"anyOf"' in text or '"oneOf"' in text
+        self._max_depth = _TOLD_DEPTH if 'Ref"' in text or '"$ref"' in text else MAX_DEPTH
 
-    def problems(self, value: Any) -> list[str]:
-        """What is wrong with the value, in a few lines at most; empty where it is valid."""
+    def problem(self, value: Any) -> str:
+        """What is wrong with the value, in a line; empty where it is valid."""
         try:
-            return self._problems(value)
+            return self._problem(value)
         except UnicodeEncodeError:
-            return self._problems(without_surrogates(value))
+            return self._problem(without_surrogates(value))
 
-    def _problems(self, value: Any) -> list[str]:
+    def _problem(self, value: Any) -> str:
         if self._compiled.is_valid(value):
-            return []
-        found: list[str] = []
-        # An error that quotes a number of more digits than Python turns into text cannot be made.
-        with contextlib.suppress(ValueError):
-            for error in itertools.islice(self._compiled.iter_errors(value), SHOWN_ERRORS):
-                at = "/".join(map(str, error.instance_path))
-                found.append(f"{at or 'the value'}: {_brief(error.message)}")
-        return found or ["it is not valid"]
+            return ""
+        # An error of anyOf holds those of all its branches: where these recurse, or go over long lists, making
+        # it takes far longer than the verdict.
+        if self._has_branches and (is_deep(value, self._max_depth) or _is_large(value)):
+            return "it is not valid against the schema"
+        try:
+            self._compiled.validate(value)
+        except self._error as error:
+            return _located(error)
+        except UnicodeEncodeError:
+            raise
+        except ValueError:  # the error quotes a number of more digits than Python turns into text
+            pass
+        return "it is not valid against the schema"
+
+
+def _located(error: Any) -> str:
+    at = "/".join(map(str, error.instance_path))
+    return f"{at or 'the value'}: {_brief(error.message)}"
+
+
+def _is_large(value: Any) -> bool:
+    waiting, count = [value], 0
+    for item in waiting:
+        if isinstance(item, dict | list):
+            count += len(item)
+            if count > _TOLD_VALUES:
+                return True
+            waiting.extend(item.values() if isinstance(item, dict) else item)
+    return False
 
 
 def validator(schema: Schema, schemas: Mapping[str, Schema], draft: str, formats: bool) -> Validator:
@@ -137,13 +164,15 @@ def _validator(schema_text: str, schemas_text: str, draft: str, formats: bool) -
             if not formats and "$vocabulary" in own[0][1]:
                 options["validate_formats"] = None  # as its vocabulary says
         if draft:
-            return Validator(getattr(library, DRAFTS[draft])(schema, **options))
-        return Validator(library.validator_for(schema, **options))
+            compiled = getattr(library, DRAFTS[draft])(schema, **options)
+        else:
+            compiled = library.validator_for(schema, **options)
     except library.ValidationError as error:
         at = "/".join(map(str, error.instance_path))
         raise InputError(_invalid(f"{at}: {error.message}" if at else error.message)) from None
     except (library.ReferencingError, ValueError, TypeError) as error:
         raise InputError(_invalid(str(error))) from None
+    return Validator(schema, compiled, library.ValidationError, schema_text + schemas_text)
 
 
 def _metaschemas(schema: Any, schemas: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from guerdon.errors import MissingExtraError
 from guerdon.rewards._dates import contradicts, date_of, within
 from guerdon.rewards._short_forms import Forms, Words
 from guerdon.rewards._short_reading import Reading
@@ -135,7 +133,9 @@ def _misspelled(words: Words, phrase: Words, tolerant: bool) -> Iterator[Match]:
         return
     at, length = absent[0], len(phrase)
     wanted = phrase[at]
-    if not _allowance(wanted, tolerant) or (not tolerant and length == 1 and len(wanted) < _LONG):
+    # Alone, a word that goes on where the other ends is derived from it, as Dominican is from Dominica.
+    derived = length == 1 and any(word.startswith(wanted) or wanted.startswith(word) for word in words)
+    if derived or not _allowance(wanted, tolerant) or (not tolerant and length == 1 and len(wanted) < _LONG):
         return
     for i, word in enumerate(words):
         start = i - at
@@ -157,15 +157,9 @@ def _is_near(word: str, wanted: str, tolerant: bool) -> bool:
     allowed = _allowance(wanted, tolerant)
     if not allowed or word[:1] != wanted[0] or abs(len(word) - len(wanted)) > allowed or not word.isalpha():
         return False
-    return int(_distance()(word, wanted, score_cutoff=allowed)) <= allowed
+    from rapidfuzz.distance.OSA import distance
 
-
-def _distance() -> Any:
-    try:
-        from rapidfuzz.distance.OSA import distance
-    except ImportError as error:
-        raise MissingExtraError.of("text", "the short_answer reward") from error
-    return distance
+    return int(distance(word, wanted, score_cutoff=allowed)) <= allowed
 
 
 def _rearranged(reading: Reading, wanted: Forms) -> Iterator[Match]:

@@ -15,7 +15,7 @@ _FOOTNOTE = re.compile(
     r"(?:(?<=[^\W\d_]{4})|(?<=[.,;:!?\"”’)])|(?<=[.,;:!?\"”’)] )|(?<= ))[¹²³⁰⁴-⁹]+|(?<=[\w.,;!?])\[\d{1,3}\]"
 )
 _INITIALS = re.compile(r"\b([A-Z])\.\s*(?=[A-Z]\.)")
-_SLASH = re.compile(r"(?<=[^\W\d_])\s*/\s*(?=[^\W\d_])")
+_SLASH = re.compile(r"(?<=[^\W\d_])\s*/\s*(?=\w)(?!h\b)|(?<=\d)\s*/\s*(?=[^\W\d_])")
 _NUMBER = re.compile(r"\b[Nn]o\.? ?(?=\d)")
 _POSSESSIVE = re.compile(r"(?<=\w)['’`]s\b")
 _NAMES = (

@@ -7,9 +7,9 @@ from typing import Any
 
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.reward.decorator import reward_function
+from guerdon.rewards._answers_visible import visible
 from guerdon.rewards._golds import accepted
 from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, yes_or_no
-from guerdon.rewards._text_answers import said
 from guerdon.types import EvaluateResult, MetricResult
 
 TOKENIZERS = ("13a", "intl", "zh", "char", "none")
@@ -65,7 +65,7 @@ def bleu(
         yes_or_no(effective_order, "effective_order"),
     )
     golds = accepted(ground_truth, references)
-    text = said(response_text(response)).strip()
+    text = visible(response_text(response)).strip()
     read = text[: 20 * max(map(len, golds)) + _BEYOND]
     found = metric.corpus_score([read], [[gold] for gold in golds])
     # The precision of every order shrinks with the length, and with them their mean.

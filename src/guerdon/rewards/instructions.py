@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-# Each of these modules enters its kinds.
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards import (
@@ -22,8 +21,6 @@ from guerdon.rewards._instructions_row import instructions_of
 from guerdon.rewards._parameters import one_of, response_text, shown, yes_or_no
 from guerdon.types import EvaluateResult, MetricResult
 
-__all__ = ["MODES", "SCORINGS", "instructions"]
-
 MODES = ("strict", "loose")
 SCORINGS = ("all", "share")
 _FAMILIES = (
@@ -33,6 +30,7 @@ _FAMILIES = (
     _instructions_training,
     _instructions_words,
 )
+"""The modules of the kinds; a module enters its kinds when it is imported."""
 
 
 @reward_function(scale=(0, 1))

@@ -9,8 +9,8 @@ from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards._json_text import Read, balanced, comments, fences, outside, read_json, said, same_json
 from guerdon.rewards._parameters import one_of, response_text, shown, text_list, yes_or_no
-from guerdon.rewards._schema_structure import paths_of, paths_of_schema, share, similarity
-from guerdon.rewards._schemas import Schema, draft_of, schema_of, schemas_of, validator
+from guerdon.rewards._schema_structure import paths_of, share, similarity
+from guerdon.rewards._schemas import Schema, Validator, draft_of, schema_of, schemas_of, validator
 from guerdon.types import EvaluateResult, MetricResult
 
 PLACES = ("fence", "text")
@@ -75,16 +75,16 @@ def json_schema(
     gold = _gold(ground_truth, scoring == "equal")
     read = _find(text, places, _wants_array(rule))
     found = MetricResult(float(not read.problem), success=not read.problem, reason=read.problem or "found")
-    metrics = {"json_found": found, **_structure(rule, read)}
-    problems = [read.problem] if read.problem else judge.problems(read.value)
-    metrics["valid"] = MetricResult(float(not problems), success=not problems)
+    metrics = {"json_found": found, **_structure(judge, read)}
+    problem = read.problem or judge.problem(read.value)
+    metrics["valid"] = MetricResult(float(not problem), success=not problem)
     if gold is not None:
         equal = not read.problem and same_json(gold, read.value)
         metrics["equal"] = MetricResult(float(equal), success=equal)
-        if scoring == "equal" and not problems and not equal:
-            problems = ["it is valid, but not the JSON of the ground truth"]
-    score = metrics["similarity"].score if scoring == "similarity" else float(not problems)
-    return EvaluateResult(score, reason="; ".join(problems) or "valid", metrics=metrics)
+        if scoring == "equal" and not problem and not equal:
+            problem = "it is valid, but not the JSON of the ground truth"
+    score = metrics["similarity"].score if scoring == "similarity" else float(not problem)
+    return EvaluateResult(score, reason=problem or "valid", metrics=metrics)
 
 
 def _schema(*given: Any) -> Schema:
@@ -152,12 +152,13 @@ def _opens_json(inner: str, sign: str) -> bool:
     return inner[:1] in ('"', "}") if sign == "{" else inner[:1] in tuple('"{[]-0123456789tfn')
 
 
-def _structure(schema: Schema, read: Read) -> dict[str, MetricResult]:
+def _structure(judge: Validator, read: Read) -> dict[str, MetricResult]:
     there = {} if read.problem else paths_of(read.value)
-    alike = 0.0 if read.problem else similarity(paths_of_schema(schema), there)
-    wanted = paths_of_schema(schema, required_only=True)
-    present = 0.0 if read.problem else share(wanted, there)
+    alike = 0.0 if read.problem else similarity(judge.paths, there)
+    present = 0.0 if read.problem else share(judge.required_paths, there)
     return {
         "similarity": MetricResult(alike, success=alike == 1),
-        "required": MetricResult(present, success=present == 1, reason=f"of {len(wanted)} paths"),
+        "required": MetricResult(
+            present, success=present == 1, reason=f"of {len(judge.required_paths)} paths"
+        ),
     }

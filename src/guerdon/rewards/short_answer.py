@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from guerdon.errors import MissingExtraError
 from guerdon.reward.decorator import reward_function
+from guerdon.rewards._answers_visible import visible
 from guerdon.rewards._golds import accepted
 from guerdon.rewards._parameters import one_of, response_text, shown
 from guerdon.rewards._short_forms import Forms, forms, polarity
 from guerdon.rewards._short_matching import disputed, matches
 from guerdon.rewards._short_reading import read
 from guerdon.rewards._short_stance import guesses, is_answer, objection, standing
-from guerdon.rewards._text_answers import claims, places, said
+from guerdon.rewards._text_answers import claims, places
 from guerdon.types import EvaluateResult, MetricResult
 
 MODES = ("strict", "tolerant")
@@ -73,10 +75,11 @@ def short_answer(
     >>> short_answer("It is not Paris.", "Paris").score, short_answer("Paris or Rome", "Paris").score
     (0.0, 0.0)
     """
+    _require_extra()
     tolerant = one_of(mode, MODES, "mode") == "tolerant"
     question = prompt[-MAX_QUESTION:]
     golds = [forms(gold, question) for gold in accepted(ground_truth, answers, aliases)]
-    found = claims(said(response_text(response)), places(extract, PLACES))
+    found = claims(visible(response_text(response)), places(extract, PLACES))
     metric = MetricResult(float(bool(found)), success=bool(found))
     if not found:
         return EvaluateResult(0.0, reason="no answer found", metrics={"answer_found": metric})
@@ -87,6 +90,15 @@ def short_answer(
     return EvaluateResult(
         float(right), reason=f"{shown(claim.text)}: {how}", metrics={"answer_found": metric}
     )
+
+
+def _require_extra() -> None:
+    """Raises MissingExtraError at the first sample, not at the first that has a number in words."""
+    try:
+        import rapidfuzz.distance.OSA  # noqa: F401
+        import text_to_num  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError.of("text", "the short_answer reward") from error
 
 
 def _judge(text: str, golds: list[Forms], prompt: str, tolerant: bool) -> tuple[bool, str]:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from guerdon.reward.decorator import reward_function
+from guerdon.rewards._answers_visible import visible
 from guerdon.rewards._golds import accepted
 from guerdon.rewards._parameters import response_text, shown
 from guerdon.rewards._text import MAX_TEXT, gold_words, words
-from guerdon.rewards._text_answers import bare, claims, places, said
+from guerdon.rewards._text_answers import bare, claims, places
 from guerdon.types import EvaluateResult, MetricResult
 
 
@@ -46,7 +47,7 @@ def token_f1(
     0.667
     """
     golds = accepted(ground_truth, answers, aliases)
-    found = claims(said(response_text(response)), places(extract, ("all",)))
+    found = claims(visible(response_text(response)), places(extract, ("all",)))
     text = found[-1].text if found else ""
     text = text if extract is None else bare(text)
     given = Counter(words(text[:MAX_TEXT]))
