@@ -30,7 +30,13 @@ def test_counts() -> None:
 
 @pytest.mark.parametrize(
     ("name", "successes", "n"),
-    [("precision", 6, 7), ("recall", 6, 8), ("accuracy", 10, 13), ("coverage", 13, 16)],
+    [
+        ("precision", 6, 7),
+        ("recall", 6, 8),
+        ("accuracy", 10, 13),
+        ("wrongly_paid", 1, 5),
+        ("coverage", 13, 16),
+    ],
 )
 def test_shares(name: str, successes: int, n: int) -> None:
     assert getattr(tally(), name) == Rate(successes / n, n, *wilson(successes, n))

@@ -83,6 +83,24 @@ def test_show(guerdon: Run) -> None:
     assert "  1.0" in lines
 
 
+def test_show_a_composition_with_parameters(guerdon: Run) -> None:
+    result = guerdon("rewards", "show", "accuracy_format", "--json")
+    card = json.loads(result.stdout)
+    assert card["summary"] == "Scores accuracy plus format: the weighted sum of the two."
+    assert {"response", "ground_truth"} <= set(card["binds"])
+    assert card["components"] == {"math": 1.0, "format": 0.5}
+    names = [parameter["name"] for parameter in card["parameters"]]
+    assert names == [
+        "accuracy",
+        "template",
+        "outside",
+        "prefix",
+        "partial",
+        "accuracy_weight",
+        "format_weight",
+    ]
+
+
 CARDS: dict[str, tuple[str, dict[str, Any]]] = {
     "a function": (
         "my_rewards.py::length",

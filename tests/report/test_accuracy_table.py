@@ -71,6 +71,11 @@ def test_failures_and_who_was_left_out_are_said() -> None:
     assert "theirs left out: theirs is not installed" in text
 
 
+def test_where_all_are_wrong_it_is_said_how_many_are_paid() -> None:
+    found = Measurement("words", "ours", True, tally=Tally(wrong_refused=300))
+    assert "ours pays 0 of 300 wrong answers: 0 % (0–1.3)" in shown(report(found))
+
+
 def test_kinds_the_worst_first() -> None:
     lines = shown(report(measurement("ours", failures=4)), kinds=True)
     at = lines.index("ours by kind")

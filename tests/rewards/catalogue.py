@@ -53,8 +53,18 @@ def _reward_model(folder: Path) -> Iterator[Setting]:
     yield Setting(parameters={"model": str(model)}, timeout=60.0, tolerance=1e-5, malformed=())
 
 
+@contextlib.contextmanager
+def _judge(folder: Path) -> Iterator[Setting]:
+    """A judge that counts words behind a real server."""
+    from rewards.judge_server import counting, judge_server
+
+    with judge_server(counting) as server:
+        yield Setting(parameters=server.options(), timeout=60.0)
+
+
 SETTINGS: Mapping[str, Callable[[Path], AbstractContextManager[Setting]]] = {
     "code": _code,
+    "judge": _judge,
     "reward_model": _reward_model,
     "sql": _sql,
 }

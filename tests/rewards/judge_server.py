@@ -126,6 +126,39 @@ def better_is_longer(asked: Asked) -> Reply:
     return verdict(asked, better="TIE" if first == second else "A" if first > second else "B")
 
 
+def _words_of(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",")]
+
+
+def _held(response: str, words: list[str]) -> int:
+    return sum(re.search(rf"\b{re.escape(word)}\b", response) is not None for word in words)
+
+
+def counting(asked: Asked) -> Reply:
+    """Judges by which of the words of its rubric a response holds; reads nothing but the fenced blocks."""
+    blocks = asked.blocks()
+    form = asked.outside().rpartition("of this form:")[2]
+    response = blocks.get("response", "")
+    if '"score"' in form:
+        return verdict(asked, score=1 + min(4, _held(response, _words_of(blocks["rubric"]))))
+    if '"verdict"' in form:
+        wanted = _words_of(blocks["criteria"])
+        if "about seas" not in blocks["request"]:
+            return verdict(asked, verdict="NA")
+        return verdict(asked, verdict="PASS" if _held(response, wanted) == len(wanted) else "FAIL")
+    if '"items"' in form:
+        lines = blocks["checklist"].splitlines()
+        items = [
+            {"number": n, "explanation": "", "met": _held(response, [line.partition(". ")[2]]) == 1}
+            for n, line in enumerate(lines, 1)
+        ]
+        return verdict(asked, items=items)
+    if '"correct"' in form:
+        return verdict(asked, correct=response.strip().split()[-1] in blocks["reference"].split())
+    one, other = (_held(blocks[f"response {letter}"], _words_of(blocks["rubric"])) for letter in "ab")
+    return verdict(asked, better="TIE" if one == other else "A" if one > other else "B")
+
+
 @dataclass
 class JudgeServer:
     """A running server; ``script`` may be exchanged between requests."""
@@ -189,13 +222,17 @@ def _encoded(body: Any) -> bytes:
     return (body if isinstance(body, str) else json.dumps(body)).encode()
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256  # so many may knock at once
+
+
 @contextmanager
 def judge_server(script: Script) -> Iterator[JudgeServer]:
     """A server on a free port of this machine, for as long as the block lasts."""
     judge = JudgeServer(script)
     handler = type("Handler", (_Handler,), {"judge": judge})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), handler)
     judge.address = f"http://127.0.0.1:{server.server_address[1]}/v1"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

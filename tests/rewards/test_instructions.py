@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,12 @@ def test_cases() -> None:
         {"ground_truth": json.dumps({"instruction_id_list": [COMMA, WORDS], "kwargs": [{}, FEW]})},
         {"ground_truth": str([{"instruction_id": [COMMA, WORDS], "kwargs": [None, FEW]}])},
         {"ground_truth": [{"instruction_id": COMMA}, {"instruction_id": WORDS, "kwargs": FEW}]},
+        {
+            "ground_truth": [
+                json.dumps({"func_name": "validate_no_commas", "N": None}),
+                {"func_name": "validate_word_constraint", "N": 2, "quantifier": "at most", "letter": None},
+            ]
+        },
     ],
 )
 def test_shapes_of_rows(columns: dict[str, Any]) -> None:
@@ -98,12 +106,14 @@ def test_metrics_carry_the_ids_and_say_what_was_found() -> None:
     result = instructions("one, two three", instruction_id_list=ids, kwargs=arguments, scoring="share")
     found = {name: (metric.score, metric.success, metric.reason) for name, metric in result.metrics.items()}
     assert found == {
-        COMMA: (0.0, False, "1 commas"),
-        WORDS: (0.0, False, "3 words, wanted less than 3"),
-        f"{WORDS}#2": (1.0, True, "3 words, wanted at least 2"),
+        COMMA: (0.0, False, "commas: 1"),
+        WORDS: (0.0, False, "words: 3, wanted less than 3"),
+        f"{WORDS}#2": (1.0, True, "words: 3, wanted at least 2"),
     }
     assert result.score == pytest.approx(1 / 3)
-    assert result.reason == f"1 of 3 followed; {COMMA}: 1 commas; {WORDS}: 3 words, wanted less than 3"
+    assert (
+        result.reason == f"1 of 3 followed; not {COMMA} (commas: 1), {WORDS} (words: 3, wanted less than 3)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -233,3 +243,28 @@ def test_a_megabyte_takes_no_long_time(unit: str) -> None:
         started = time.perf_counter()
         assert instructions(text, instruction_id_list=[kind], kwargs=[arguments]).score in (0.0, 1.0)
         assert time.perf_counter() - started < 5, kind  # what is quadratic takes minutes
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "module", "score"),
+    [
+        ("language:response_language", {"language": "en"}, "langdetect", None),
+        ("length_constraints:number_sentences", {"num_sentences": 1, "relation": "at least"}, "punkt", None),
+        (COMMA, {}, "langdetect", 1.0),
+    ],
+)
+def test_only_kinds_that_need_the_extra_ask_for_it(
+    kind: str, arguments: dict[str, Any], module: str, score: float | None
+) -> None:
+    program = (
+        f"import sys; sys.modules[{module!r}] = None\n"
+        "from guerdon.rewards.instructions import instructions\n"
+        f"result = instructions('A text.', instruction_id_list=[{kind!r}], kwargs=[{arguments!r}])\n"
+        "print(result.score, result.error_kind, result.error)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    if score is None:
+        assert ran.stdout.startswith("None missing_extra ")
+        assert 'pip install "guerdon[instructions]"' in ran.stdout
+    else:
+        assert ran.stdout == f"{score} None None\n"

@@ -234,7 +234,7 @@ class TestConstrained:
     def test_its_verdicts_are_read(
         self, kind: str, columns: dict[str, Any], scores: set[float | None], server: JudgeServer
     ) -> None:
-        reward = judge(**server.options(kind=kind))
+        reward = judge(**server.options(kind=kind, seconds=100))
         first, again = (list(guerdon.score(reward, rows(2, **columns))) for _ in range(2))
         assert first == again
         for result in first:
@@ -244,14 +244,14 @@ class TestConstrained:
             assert result.metrics["completion_tokens"].score > 20
 
     def test_votes_under_different_seeds(self, server: JudgeServer) -> None:
-        reward = judge(**server.options(votes=6, temperature=5, seconds=60))
+        reward = judge(**server.options(votes=6, temperature=5, seconds=100))
         (result,) = guerdon.score(reward, rows(1))
         assert result.score is not None
         assert result.metrics["votes"].score == 6
         assert result.metrics["agreement"].score < 1  # at that heat the six do not all agree
 
     def test_an_answer_that_is_cut_is_a_failure(self, server: JudgeServer) -> None:
-        (result,) = guerdon.score(judge(**server.options(max_tokens=30)), rows(1))
+        (result,) = guerdon.score(judge(**server.options(max_tokens=30, seconds=100)), rows(1))
         assert (result.score, result.error_kind) == (None, "invalid_result")
         assert "cut off" in str(result.error)
         assert result.metrics["completion_tokens"].score == 60

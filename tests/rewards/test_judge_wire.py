@@ -430,6 +430,12 @@ def test_a_tie_in_one_order_and_a_win_in_the_other(server: JudgeServer) -> None:
     assert result.metrics["position_bias"].score == 0.0
 
 
+def test_a_pair_is_compared_beside_the_reference_too(server: JudgeServer) -> None:
+    server.script = always(better="TIE")
+    assert pair(server, "mine", "theirs", ground_truth="The Red Sea").score == 0.5
+    assert server.asked[0].blocks()["reference"] == "The Red Sea"
+
+
 def test_one_order_without_a_verdict_is_a_failure(server: JudgeServer) -> None:
     def script(asked: Asked) -> Reply:
         return (
@@ -590,13 +596,13 @@ def test_no_key_in_anything_that_is_told(server: JudgeServer, monkeypatch: pytes
         lambda asked: failure(401, f"Incorrect API key provided: {asked.headers['Authorization']}"),
         lambda asked: Reply(f"bad gateway for Bearer {KEY}", 502),
         lambda asked: failure(400, f"temperature {KEY}"),
+        lambda asked: Reply(completion(None, refusal=f"I will not, with {KEY}.")),
+        lambda asked: Reply(completion(f"Your key is {KEY}.")),
     ):
         server.script = script
         result = ask(server)
         assert result.failed
-        assert KEY not in repr(result) + str(
-            result.to_dict() if hasattr(result, "to_dict") else result.model_dump()
-        )
+        assert KEY not in repr(result) + str(result.model_dump())
         assert "[redacted]" in str(result.error)
 
 
@@ -724,3 +730,38 @@ def test_nothing_is_left_open(server: JudgeServer) -> None:
     for _ in range(3):
         ask(server, votes=4)
     assert threading.active_count() <= before + 2  # the server's, while they end
+
+
+def test_the_wire_format_is_that_of_openais_own_library(server: JudgeServer) -> None:
+    """What is sent is what its types say, and so are the answers of the scripted server."""
+    from openai.types.chat import ChatCompletion
+    from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+    from pydantic import TypeAdapter
+
+    ask(server)
+    sent = dict(server.asked[0].body)
+    known = CompletionCreateParamsNonStreaming
+    assert set(sent) <= known.__required_keys__ | known.__optional_keys__
+    TypeAdapter(known).validate_python(sent)
+    for body in (
+        completion("x"),
+        completion(None, refusal="no"),
+        completion("x", finish="length", usage=None),
+    ):
+        ChatCompletion.model_validate(body)
+
+
+def test_without_the_extra(server: JudgeServer) -> None:
+    code = (
+        "import asyncio, sys\n"
+        "sys.modules['aiohttp'] = None\n"
+        "from guerdon.rewards.judge import judge\n"
+        "say = lambda text: [{'role': 'assistant', 'content': text}]\n"
+        "result = asyncio.run(judge(say('Sea'), model='m', base_url='http://127.0.0.1:9'))\n"
+        "print(result.error_kind, result.error)\n"
+        "print(asyncio.run(judge(say(''), model='m', base_url='http://127.0.0.1:9')).score)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    kind, empty = done.stdout.splitlines()
+    assert kind.startswith('missing_extra asking a judge needs an extra: pip install "guerdon[judge]"')
+    assert empty == "0.0"  # for which nobody is asked

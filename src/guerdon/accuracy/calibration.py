@@ -98,6 +98,7 @@ class Calibration:
     """The score and the label of each row with both."""
     failures: Counter[str] = field(default_factory=Counter)
     """Rows that failed, by the kind of failure."""
+    first_failure: str = ""
     undecided: int = 0
     """Rows to which the reward does not apply."""
     orders: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -127,6 +128,7 @@ class Calibration:
             self.tally.add(label, said, failed=failed is not None)
         if failed is not None:
             self.failures[str(failed.error_kind)] += 1
+            self.first_failure = self.first_failure or str(failed.error)
         elif score is None:
             self.undecided += 1
         else:
@@ -153,6 +155,7 @@ class Calibration:
             "scored": len(self.scored),
             "undecided": self.undecided,
             "failures": dict(self.failures),
+            "first_failure": self.first_failure,
         }
         if self.shape == "verdicts":
             found.update(self._verdicts())

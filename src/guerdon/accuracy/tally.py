@@ -115,6 +115,11 @@ class Tally:
         return Rate.of(self.right_paid, self.right_paid + self.right_refused)
 
     @property
+    def wrongly_paid(self) -> Rate:
+        """Of the wrong answers that it decides, the share that it finds right."""
+        return Rate.of(self.wrong_paid, self.wrong_paid + self.wrong_refused)
+
+    @property
     def accuracy(self) -> Rate:
         """Of the answers that it decides, the share on which it agrees with the label."""
         return Rate.of(self.right_paid + self.wrong_refused, self.decided)
@@ -133,7 +138,7 @@ class Tally:
 
     def to_dict(self) -> dict[str, Any]:
         """The counts and the shares, as plain data for JSON."""
-        shares = ("coverage", "precision", "recall", "accuracy", "f1")
+        shares = ("coverage", "precision", "recall", "accuracy", "f1", "wrongly_paid")
         return {
             "cases": self.cases,
             "right": self.right,

@@ -76,6 +76,10 @@ def notes(report: SuiteReport) -> list[str]:
     """What the table leaves unsaid: who was left out, what failed, the aim."""
     said = [f"left out: {report.left_out}"] if report.left_out else []
     for found in report.measurements:
+        if found.tally.wrong and not found.tally.right:  # precision and recall say nothing here
+            paid = found.tally.wrongly_paid
+            count = f"{found.tally.wrong_paid:,} of {paid.n:,} wrong answers"
+            said.append(f"{found.verifier} pays {count}: {percent(paid.value)} % ({interval(paid)})")
         if found.left_out:
             said.append(f"{found.verifier} left out: {found.left_out}")
         elif found.failures:
@@ -190,7 +194,7 @@ def markdown(reports: Sequence[SuiteReport]) -> str:
         parts += [f"{headline(report)}.\n"] if report.of else []
         ran = [found for found in report.measurements if not found.left_out]
         if ran:
-            heads = ("verifier", "decided", *_HEADS, "ms (p50)", "ms (p99)")
+            heads = ("verifier", "decided", *_HEADS, "wrong paid", "ms (p50)", "ms (p99)")
             parts.append(_grid(heads, [_markdown_row(found) for found in ran]))
         for found in ran:
             if set(found.kinds) - {""}:
@@ -204,7 +208,7 @@ def markdown(reports: Sequence[SuiteReport]) -> str:
 
 def _markdown_row(found: Measurement) -> list[str]:
     cells = [found.verifier, percent(found.tally.coverage.value)]
-    for name in _SHARES:
+    for name in (*_SHARES, "wrongly_paid"):
         rate: Rate = getattr(found.tally, name)
         cells.append(f"{percent(rate.value)} [{interval(rate)}]" if rate.value is not None else "-")
     return [*cells, milliseconds(found.p50_ms), milliseconds(found.p99_ms)]

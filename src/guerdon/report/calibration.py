@@ -31,6 +31,9 @@ def print_calibration(report: Mapping[str, Any], console: Console, title: str) -
     for name, value, note in _lines(report):
         table.add_row(Text(name), Text(value, style="bold"), Text(clean(note, console), style="dim"))
     console.print(table)
+    if report["failures"]:
+        said = f"first failure: {' '.join(report['first_failure'].split())}"
+        console.print(Text(clean(said, console), style="dim"))
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

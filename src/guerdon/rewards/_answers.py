@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -17,12 +18,15 @@ from guerdon.rewards._answers_marks import (
 )
 from guerdon.rewards._answers_rivals import SLOTS, alternatives, are_parts, are_side_by_side, is_on_the_way
 from guerdon.rewards._answers_visible import readable
-from guerdon.rewards._answers_withdrawn import denies, is_denied, taken_back
+from guerdon.rewards._answers_withdrawn import denies, is_denied, reconsidered, taken_back
 
 __all__ = ["NUMBER", "PLACES", "POLICIES", "Answer", "clean", "final_answer", "readable"]
 
 POLICIES = ("consistent", "last")
 """What to make of several answers: they must not contradict each other, or the last one alone counts."""
+
+_FIGURES = re.compile(r"\d|\\(?!text|math|mbox)[A-Za-z]")
+_CHOICE = re.compile(r"^\(?[A-H][).:]\s+(?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,9 @@ def _standing(text: str, given: Sequence[Mark]) -> tuple[list[Mark], int]:
         if (place := taken_back(text, mark.end, stop)) is not None:
             since = place
             break
+        if stop < len(text) and reconsidered(text, mark.end, stop):
+            since = stop
+            break
         stop = mark.start
     denied = [mark for mark in given if denies(mark.text) or is_denied(text, mark.start)]
     live = [mark for mark in given if mark.start >= since and mark not in denied]
@@ -117,14 +124,28 @@ def _marked(text: str, main: Mark, live: Sequence[Mark], policy: str) -> Answer:
         return Answer(main.text, main.how, main.rest)
     boxes = [mark for mark in live if mark.place == "boxed"]
     are_one = main in boxes and are_side_by_side(text, boxes)
-    rivals = [mark.text for mark in live if mark is not main and _contradicts(text, mark, main, are_one)]
+    others = [mark for mark in live if mark is not main and _contradicts(text, mark, main, are_one)]
+    rivals = [_CHOICE.sub("", mark.text) for mark in others]
     rivals += alternatives(text, main)
-    together = ", ".join(box.text for box in boxes) if are_one or are_parts(text, boxes) else ""
-    return Answer(main.text, main.how, main.rest, tuple(dict.fromkeys(rivals)), together)
+    parts = are_one or are_parts(text, boxes)
+    listed = [box.text for box in boxes] if parts else [main.text, *alternatives(text, main)]
+    together = ", ".join(listed)
+    # Of whatever else the response says, nothing may contradict the list.
+    is_list = len(listed) > 1 and set(rivals) <= {*listed, together}
+    return Answer(
+        main.text,
+        main.how,
+        main.rest,
+        rivals=tuple(dict.fromkeys(rivals)),
+        together=together if is_list else "",
+    )
 
 
 def _contradicts(text: str, mark: Mark, main: Mark, are_one: bool) -> bool:
     """Whether the response gives two answers as final, should their values differ."""
+    if mark.start > main.start and mark.place not in SLOTS:
+        # "The answer is B" and "Answer: half" may say in words what the main answer says in figures.
+        return mark.is_value and (_FIGURES.search(mark.text) is not None or not _FIGURES.search(main.text))
     if mark.start > main.start:
-        return mark.is_value
+        return True
     return mark.place in SLOTS and (are_one or not is_on_the_way(text, mark, main))

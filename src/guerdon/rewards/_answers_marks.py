@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from guerdon.rewards._answers_visible import ANSWER_TAG
+from guerdon.rewards._answers_withdrawn import denies
 
 MOST = 20
 """Marks of a kind that are looked at, from the last one backwards."""
@@ -89,8 +90,11 @@ _RIGHT_SIDE = re.compile(
     r"=\s*(?P<side>(?:[^\s=A-Za-z$]|\s|\\?(?:sqrt|frac|pi|log|ln|sin|cos|tan|exp)(?![A-Za-z])"
     r"|(?<![A-Za-z])[A-Za-z](?![A-Za-z]))+)\Z"
 )
+_AND = re.compile(r"\s*(?:[,;、]\s*(?:and\b)?|and\b|und\b|et\b|y\b|和)\s*", re.IGNORECASE)
 _LINE = 300
 """Characters at the end in which a formula without dollar signs is looked for."""
+# Between 3 and 7 there are others.
+_VAGUE = re.compile(r"(?:somewhere |anything |probably )?(?:between|either|neither|from)\b", re.IGNORECASE)
 # "10 minutes and 30 seconds" is one answer.
 _COMPOUND = re.compile(r"\s+[A-Za-z]+,?\s+and\s+(?:a\s+half|\d)")
 
@@ -190,19 +194,35 @@ def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
     sentence_end = _SENTENCE_END.search(text, span.end() if span else at)
     end = sentence_end.start() if sentence_end else len(text)
     if span:
+        if (listed := _listed(text, span, end)) is not None:
+            return Mark(place, how, listed, found.start(), end)
         rest = text[span.end() : end]
         value = _formula(span) + _percent_after(rest, 0)
         return Mark(place, how, value, found.start(), span.end(), rest)
     sentence = _BOLD.sub(r"\2", text[at : min(end, at + MOST * _SENTENCE)]).strip("*_` \t")
+    if denies(sentence):
+        return Mark(place, how, clean(sentence), found.start(), at, is_value=False)
     opening = _OPENING.match(sentence[:_SENTENCE])
     is_compound = opening is not None and _COMPOUND.match(opening.string, opening.end()) is not None
     if opening and not is_compound:
         rest = opening.string[opening.end() :]
         return Mark(place, how, clean(opening[0]), found.start(), at + opening.end(), rest)
     words = len(_PROSE.findall(sentence[:_SENTENCE]))
-    if words > 1 and not is_compound and (picked := last(sentence[:_SENTENCE])):
+    is_vague = _VAGUE.match(sentence) is not None
+    if words > 1 and not is_compound and not is_vague and (picked := last(sentence[:_SENTENCE])):
         return Mark(place, how, picked.text, found.start(), end, is_value=False)
     return Mark(place, how, clean(sentence), found.start(), end, is_value=words <= 1 or is_compound)
+
+
+def _listed(text: str, span: re.Match[str], end: int) -> str | None:
+    """The formulas as one list, where the whole sentence is "$2$, $3$ and $5$"."""
+    formulas = [_formula(span)]
+    while joint := _AND.match(text, span.end(), end):
+        if (following := _SPAN.match(text, joint.end(), end)) is None:
+            return None
+        span = following
+        formulas.append(_formula(span))
+    return ", ".join(formulas) if len(formulas) > 1 and not text[span.end() : end].strip() else None
 
 
 def _formula(span: re.Match[str]) -> str:
@@ -268,7 +288,7 @@ def marks(text: str, places: Collection[str]) -> list[Mark]:
     for number, mark in enumerate(found):
         if mark.place not in places:
             continue
-        inner = next((m for m in reversed(found[number + 1 :]) if m.end <= mark.end and m.text), None)
+        inner = next((m for m in reversed(found[number + 1 :]) if m.start < mark.end and m.text), None)
         if inner is None:
             kept.append(mark)
         elif inner.place not in places:

@@ -16,7 +16,7 @@ _NEAR = 120
 _VALUE = rf"(?:\$(?P<formula>[^$\n]{{1,200}})\$|(?P<number>[-+]?(?:\\?\$)?(?:{NUMBER})(?:/\d+)?(?:\s?\\?%)?)(?![\w(]))"
 _OR = r"(?:or|oder|ou|o|或|\\text\s*\{\s*or\s*\})"
 _OR_AFTER = re.compile(
-    rf"\s*(?:\$\$?|\\\)|\\\])?\s*,?\s*{_OR}(?:\s+(?:else|maybe|possibly))?\s+{_VALUE}(?P<unit>\s*[A-Za-z]+)?",
+    rf"\s*(?:\$\$?|\\\)|\\\])?\s*[,(]?\s*{_OR}(?:\s+(?:else|maybe|possibly))?\s+{_VALUE}(?P<unit>\s*[A-Za-z]+)?",
     re.ASCII,
 )
 _OR_BEFORE = re.compile(

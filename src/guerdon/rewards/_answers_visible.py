@@ -56,25 +56,29 @@ _THOUGHT = re.compile(
     rf"(?:<{_THOUGHTS}\s*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>\s*analysis\b){_SPOKEN_OF})",
     re.IGNORECASE,
 )
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+# Of HTML, of Markdown, and of LaTeX where it would hide a box.
+_COMMENT = re.compile(
+    r"<!--(?s:.*?)(?:-->|\Z)|^\[(?://|comment)\]:[ \t]*(?:#|<>).*|^[ \t]*%.*?\\(?:boxed|fbox).*", re.MULTILINE
+)
 _TOOL = re.compile(
-    r"<(tool_response|tool_result|tool_output|function_results?|observation)\s*>.*?(?:</\1\s*>|\Z)",
+    r"<(tool_(?:response|result|output|call)|function_(?:results?|call)|observation|information)\s*>.*?(?:</\1\s*>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
 _ROLE = r"(?:\*\*|#{1,6}[ ]|\[)?"
 _TURN = re.compile(
     # What another speaker says, and what follows where the model's turn has ended …
-    rf"(?P<other>^[ \t]*{_ROLE}(?:User|Human|USER|HUMAN)(?:\*\*|\])?:"
+    rf"(?P<other>^[ \t]*{_ROLE}(?:[Uu]ser|[Hh]uman|USER|HUMAN)(?:\*\*|\])?:|^user[ \t]*$"
     r"|<\|(?:im_start|start_header_id|start)\|>\s*(?:user|system|tool|developer|ipython)"
-    r"|<\|(?:user|system|tool|observation)\|>|<start_of_turn>\s*user|\[INST\]"
+    r"|<\|(?:user|system|tool|observation)\|>|<start_of_turn>\s*user|\[INST\]|<(?:user|human)>"
+    r"|^#{2,3} Instruction:"
     r"|<\|(?:im_end|eot_id|endoftext|end_of_text|end)\|>|<end_of_turn>|</s>)"
     # … until it speaks again.
-    rf"|^[ \t]*{_ROLE}(?:Assistant|ASSISTANT|AI|Model)(?:\*\*|\])?:(?:\*\*)?"
+    rf"|^[ \t]*{_ROLE}(?:[Aa]ssistant|ASSISTANT|AI|Model)(?:\*\*|\])?:(?:\*\*)?|^assistant[ \t]*$"
     r"|<\|(?:im_start|start_header_id|start)\|>\s*assistant(?:<\|end_header_id\|>)?"
-    r"|<\|assistant\|>|<start_of_turn>\s*model|\[/INST\]",
+    r"|<\|assistant\|>|<start_of_turn>\s*model|\[/INST\]|</(?:user|human)>|<assistant>|^#{2,3} Response:",
     re.MULTILINE,
 )
-_TURN_SIGNS = ("<|", "ser", "uman", "USER", "HUMAN", "_turn>", "</s>", "INST]")
+_TURN_SIGNS = ("<|", "ser", "uman", "USER", "HUMAN", "_turn>", "</s>", "INST]", "<human>", "Instruction:")
 _FENCE = re.compile(
     r"^[ \t]*(?P<fence>`{3,20}+|~{3,20}+)[ \t]*+(?P<language>[^\s`]*+)[^\n`]*+\n(?P<code>.*?)"
     r"(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)",
@@ -107,23 +111,30 @@ _MENTION = re.compile(r"\s+(?:tags?|blocks?|sections?|elements?|and|or)\b|[`\"'�
 
 
 def readable(text: str) -> str:
-    """The text in ASCII spellings, without what does not belong to what a model says to its reader.
+    """The text in ASCII spellings, of it what is ``visible``.
+
+    >>> readable("<think>It may be 5.</think>It is １２ − 5.")
+    'It is 12 - 5.'
+    """
+    return visible(text if text.isascii() else _SCRIPT.sub(_script, text.translate(_SPELLINGS)))
+
+
+def visible(text: str) -> str:
+    """The text without what does not belong to what a model says to its reader.
 
     Left out are: what it thought before it answered (``<think>``, ``<reasoning>`` and their like, also where
     only the closing tag is there or the opening one is never closed), comments of HTML, programs in code
     fences and comments in any fence, turns of users and tools within the response, and an answer tag that is
     never closed.
 
-    >>> readable("<think>It may be 5.</think>It is １２ − 5.")
-    'It is 12 - 5.'
-    >>> readable("It is 7. <!-- or 8 -->")
+    >>> visible("It is 7. <!-- or 8 -->")
     'It is 7. '
     """
-    if not text.isascii():
-        text = _SCRIPT.sub(_script, text.translate(_SPELLINGS))
     if "<" in text or "[" in text or "◁" in text:
         text = _without_thoughts(text)
-        text = _TOOL.sub("\n", _COMMENT.sub("", text))
+        text = _TOOL.sub("\n", text)
+    if "<!--" in text or "%" in text or "]:" in text:
+        text = _COMMENT.sub("", text)
     if any(sign in text for sign in _TURN_SIGNS):
         text = _without_turns(text)
     if "```" in text or "~~~" in text:

@@ -42,17 +42,29 @@ _TAKEN_BACK = re.compile(
     r"|(?:^|[.!?\n;,:]\s*)(?:[a-z]+[,!.]*\s+){0,2}I(?:['’]ve| have)? (?:made an? (?:\w+ )?(?:mistake|error)"
     r"|was (?:wrong|mistaken)|mis(?:calculated|counted|read|took|interpreted|understood)|messed up"
     r"|take (?:that|it|this) back|retract (?:that|it|this|my))\b"
+    r"|\bjust kidding\b"
     r"|\b(?:scratch|strike|ignore|disregard|forget) "
     r"(?:that|this|the above|my (?:previous |earlier |last |final )?answer)\b"
-    r"|\b(?:on second thou?ght|let me (?:correct|fix|redo|revise|retract) (?:that|this|it|my)|correction:)"
+    r"|\b(?:on second thou?ght|let me (?:correct|fix|revise|retract) (?:that|this|it|my))\b"
+    r"|(?:^|[.!?\n]\s*)\W{0,3}(?:edit|update|correction|corrected answer)\W{0,3}:"
     # … "No, it is 8".
     rf"|(?:^|[.!?\n;]\s*)(?:(?:no|wait|oops|sorry|actually|hm+)\b[\s,.:;!—-]+)+{_NEW_VALUE}",
     re.IGNORECASE | re.MULTILINE,
 )
+# What makes a later answer the better one, and takes nothing back where none follows.
+_RECONSIDERED = re.compile(
+    r"(?:^|[.!?\n]\s*)(?:but |oh,? |hm+,? |no,? )?(?:wait|hold on|oops|actually|on reflection)\b"
+    r"|\blet(?:'s| me| us) (?:re-?(?:do|calculate|compute|consider|think|check|examine|evaluate)"
+    r"|try (?:that |this )?again|start over|(?:double[- ])?check|verify)",
+    re.IGNORECASE,
+)
 # Right behind the answer no interjection is needed: "7, which is wrong".
 _AT_ONCE = re.compile(
     rf"\W{{0,12}}(?:\b{_INTERJECTION}\b\W+){{0,3}}"
-    rf"(?:which{_BE}\s+{_WRONG}|{_IS_WRONG}|is {_WRONG}|(?:or )?rather\b(?!\s+than))",
+    rf"(?:which{_BE}\s+{_WRONG}|{_IS_WRONG}|is {_WRONG}|(?:or )?rather\b(?!\s+than))"
+    # "7? No", and "7, no, 8".
+    r"|\W{0,6}\?\W{0,6}(?:no|nope|wrong)\b"
+    r"|\W{0,12}\b(?:(?:no|nope|sorry)[,.:;!—-]|i meant?\b)\W{0,3}(?:it(?:['’]s| is)\s+)?(?=[$\\+.\d-])",
     re.IGNORECASE,
 )
 
@@ -83,3 +95,12 @@ def taken_back(text: str, end: int, stop: int) -> int | None:
     for match in _TAKEN_BACK.finditer(text, end, min(stop, end + _REACH)):
         place = match.end()
     return place
+
+
+def reconsidered(text: str, end: int, stop: int) -> bool:
+    """Whether a response thinks again between an answer and the next.
+
+    >>> reconsidered("7. Let me recompute: 8", 1, 21)
+    True
+    """
+    return _RECONSIDERED.search(text, end, min(stop, end + _REACH)) is not None

@@ -25,6 +25,7 @@ _PREFIX = re.compile(
 _SMALL = re.compile(r"^(?:[(\[][a-z][)\]]|[a-z](?=[).:]))")
 _BETWEEN = re.compile(r"^(?:\s*(?:,|;|&|\+|/|\n|\band\b|\bwith\b)\s*)+", re.IGNORECASE)
 _OR = re.compile(r"^\W*(?:,\s*)?(?:or|and/or|vs\.?)\b", re.IGNORECASE)
+_HEDGE = re.compile(r"^\W*(?:(?:maybe|perhaps|possibly|even|else|also)\b\W*)*", re.IGNORECASE)
 _DENIED = re.compile(r"^\W*(?:not|neither|isn['’]t|none)\b", re.IGNORECASE)
 _DENIED_AFTER = re.compile(
     r"^[\s)\]*.,:]*(?:(?:is|was|would be|seems)(?:n['’]t| not)\b"
@@ -174,7 +175,7 @@ def _listed_labels(text: str, options: Options) -> frozenset[str] | None:
 
 
 def _one_after(text: str, options: Options) -> bool:
-    text = text.strip()
+    text = _HEDGE.sub("", text)
     return _one(options.labels).match(text) is not None or _by_text(text, options) is not None
 
 

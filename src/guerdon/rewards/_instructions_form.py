@@ -18,7 +18,7 @@ _POSTSCRIPTS = {"P.P.S": re.compile(r"p\.\s?p\.\s?s"), "P.S.": re.compile(r"p\.\
 
 
 def _at_least(count: int, wanted: int, noun: str) -> Finding:
-    return Finding(count >= wanted, f"{count} {noun}, wanted at least {wanted}")
+    return Finding(count >= wanted, f"{noun}: {count}, wanted at least {wanted}")
 
 
 @kind("detectable_content:number_placeholders", num_placeholders=whole)

@@ -19,7 +19,7 @@ class Finding(NamedTuple):
 
     followed: bool
     says: str
-    """What there is, in a few words, such as ``3 commas``."""
+    """What there is, in a few words, such as ``commas: 3``."""
 
 
 Reader = Callable[[Any], Any]
@@ -154,12 +154,18 @@ def character(value: Any) -> str:
 # What checks share.
 
 
+def nth_of(nth: int, count: int, name: str, names: str) -> None:
+    """Refuses a place beyond the last one."""
+    if nth > count:
+        raise InputError(f"{name} is {nth}, and {names} only {count}")
+
+
 def compared(count: int, wanted: int, how: str, noun: str) -> Finding:
     """Whether a count is ``less than`` or ``at least`` what is wanted."""
     followed = count < wanted if how == "less than" else count >= wanted
-    return Finding(followed, f"{count} {noun}, wanted {how} {wanted}")
+    return Finding(followed, f"{noun}: {count}, wanted {how} {wanted}")
 
 
 def exactly(count: int, wanted: int, noun: str) -> Finding:
     """Whether a count is what is wanted."""
-    return Finding(count == wanted, f"{count} {noun}, wanted {wanted}")
+    return Finding(count == wanted, f"{noun}: {count}, wanted {wanted}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 
-from guerdon.errors import InputError
 from guerdon.rewards._instructions_kinds import (
     Finding,
     compared,
     exactly,
     kind,
+    nth_of,
     phrase,
     positive,
     relation,
@@ -35,7 +35,10 @@ def number_sentences(text: str, num_sentences: int, relation: str) -> Finding:
     """Sentences as Punkt cuts them; the number that is wanted decides, so none beyond it is looked for."""
     count = sum(1 for _ in itertools.islice(sentences(text), num_sentences))
     more = " or more" if count == num_sentences else ""
-    return Finding((count < num_sentences) == (relation == "less than"), f"{count}{more} sentences")
+    return Finding(
+        (count < num_sentences) == (relation == "less than"),
+        f"sentences: {count}{more}, wanted {relation} {num_sentences}",
+    )
 
 
 @kind("length_constraints:number_paragraphs", num_paragraphs=whole)
@@ -63,8 +66,7 @@ def nth_paragraph_first_word(text: str, num_paragraphs: int, nth_paragraph: int,
 
     An empty part counts as no paragraph, yet keeps its place in the order.
     """
-    if nth_paragraph > num_paragraphs:
-        raise InputError(f"nth_paragraph is {nth_paragraph}, and num_paragraphs only {num_paragraphs}")
+    nth_of(nth_paragraph, num_paragraphs, "nth_paragraph", "num_paragraphs")
     parts = text.split("\n\n")
     count = sum(1 for part in parts if part.strip())
     if count != num_paragraphs:

@@ -66,6 +66,9 @@ def _of_ground_truth(value: Any) -> list[tuple[str, Mapping[str, Any]]]:
     pairs: list[tuple[str, Mapping[str, Any]]] = []
     for item in objects:
         item = _decoded(item, "ground_truth")
+        if isinstance(item, Mapping) and "func_name" in item:
+            pairs.append((str(item["func_name"]), {n: v for n, v in item.items() if n != "func_name"}))
+            continue
         name = next((name for name in _IDS if isinstance(item, Mapping) and name in item), None)
         if name is None:
             raise InputError(

@@ -52,12 +52,12 @@ def copy(text: str, prompt_to_repeat: str) -> Finding:
 
 
 @kind("copy:copying_multiple", prompt_to_repeat=phrase, N=positive)
-def copying_multiple(text: str, prompt_to_repeat: str, N: int) -> Finding:  # noqa: N803
+def copying_multiple(text: str, prompt_to_repeat: str, N: int) -> Finding:
     """The prompt so many times and nothing else, parted by ``******``."""
     copies = text.split("******")
     wrong = sum(not _alike(part, prompt_to_repeat) for part in copies)
     return (
-        Finding(not wrong, f"{wrong} parts that are no copy") if wrong else exactly(len(copies), N, "copies")
+        Finding(not wrong, f"parts that are no copy: {wrong}") if wrong else exactly(len(copies), N, "copies")
     )
 
 
@@ -96,7 +96,7 @@ def _alike(text: str, wanted: str) -> bool:
 @kind("keywords:word_once", keyword=phrase)
 def word_once(text: str, keyword: str) -> Finding:
     """The keyword occurs once, in whatever case, be it inside of a longer word."""
-    return exactly(_occurrences(text, keyword), 1, f"times {shown(keyword)}")
+    return exactly(_occurrences(text, keyword), 1, shown(keyword))
 
 
 @kind("count:count_increment_word", keyword1=phrase, keyword2=phrase)
@@ -157,14 +157,14 @@ def count_unique(text: str) -> Finding:
 
 
 @kind("count:lowercase_counting", N=whole)
-def lowercase_counting(text: str, N: int) -> Finding:  # noqa: N803
+def lowercase_counting(text: str, N: int) -> Finding:
     """At most so many words in lowercase letters."""
     count = sum(1 for _ in _LOWERCASE.finditer(text))
-    return Finding(count <= N, f"{count} lowercase words, wanted at most {N}")
+    return Finding(count <= N, f"lowercase words: {count}, wanted at most {N}")
 
 
 @kind("letters:letter_counting", N=whole, relation=relation)
-def letter_counting(text: str, N: int, relation: str) -> Finding:  # noqa: N803
+def letter_counting(text: str, N: int, relation: str) -> Finding:
     """How many letters of the English alphabet there are."""
     return compared(sum(1 for _ in _LETTER.finditer(text)), N, relation, "letters")
 
@@ -246,7 +246,7 @@ def sentence_hyphens(text: str) -> Finding:
 def square_brackets(text: str) -> Finding:
     """Each word is in square brackets."""
     bare = [word for word in text.split() if not (word[0] == "[" and word[-1] == "]")]
-    return Finding(not bare, f"{len(bare)} words without brackets")
+    return Finding(not bare, f"words without brackets: {len(bare)}")
 
 
 @kind("detectable_format:bigram_wrapping")
@@ -255,7 +255,7 @@ def bigram_wrapping(text: str) -> Finding:
     parts = text.split()
     pairs = zip(parts[::2], parts[1::2], strict=False)
     bare = sum(not (first.startswith("<<") and second.endswith(">>")) for first, second in pairs)
-    return Finding(not bare, f"{bare} pairs without brackets")
+    return Finding(not bare, f"pairs without brackets: {bare}")
 
 
 @kind("paragraphs:paragraphs")
@@ -289,10 +289,10 @@ def counting_composition(text: str, n_sent: int, n_words: int) -> Finding:
 @kind("punctuation:punctuation_dot")
 def punctuation_dot(text: str) -> Finding:
     """No full stop."""
-    return Finding("." not in text, f"{text.count('.')} full stops")
+    return Finding("." not in text, f"full stops: {text.count('.')}")
 
 
 @kind("punctuation:punctuation_exclamation")
 def punctuation_exclamation(text: str) -> Finding:
     """No exclamation mark."""
-    return Finding("!" not in text, f"{text.count('!')} exclamation marks")
+    return Finding("!" not in text, f"exclamation marks: {text.count('!')}")

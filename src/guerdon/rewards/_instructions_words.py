@@ -32,7 +32,7 @@ def existence(text: str, keywords: Sequence[str]) -> Finding:
 def frequency(text: str, keyword: str, frequency: int, relation: str) -> Finding:
     """How often the keyword occurs, in whatever case, also inside of a longer word."""
     count = sum(1 for _ in literal(keyword).finditer(text))
-    return compared(count, frequency, relation, f"times {shown(keyword)}")
+    return compared(count, frequency, relation, shown(keyword))
 
 
 @kind("keywords:forbidden_words", forbidden_words=phrases)
@@ -45,7 +45,7 @@ def forbidden_words(text: str, forbidden_words: Sequence[str]) -> Finding:
 @kind("keywords:letter_frequency", letter=character, let_frequency=whole, let_relation=relation)
 def letter_frequency(text: str, letter: str, let_frequency: int, let_relation: str) -> Finding:
     """How often the letter occurs, in either case."""
-    return compared(text.lower().count(letter), let_frequency, let_relation, f"times {shown(letter)}")
+    return compared(text.lower().count(letter), let_frequency, let_relation, shown(letter))
 
 
 @kind("language:response_language", language=language_code)
@@ -86,7 +86,7 @@ def capital_word_frequency(text: str, capital_frequency: int, capital_relation: 
 @kind("punctuation:no_comma")
 def no_comma(text: str) -> Finding:
     """No comma, of the Latin script at least."""
-    return Finding("," not in text, f"{text.count(',')} commas")
+    return Finding("," not in text, f"commas: {text.count(',')}")
 
 
 @functools.lru_cache(maxsize=1024)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import random
+import re
 import time
 import weakref
 from collections.abc import AsyncIterator, Mapping
@@ -33,6 +34,7 @@ _MOST_BYTES = 8 << 20
 _PASSING = frozenset({408, 409, 425, 429})
 _REFUSED_FORM = frozenset({400, 415, 422, 501})
 _ANOTHER_SEED = 7919
+_TOO_LONG = re.compile(r"context.{0,40}(?:length|size|window)", re.IGNORECASE)
 _HINTS: Mapping[int, str] = {
     401: "; is the key right?",
     403: "; may this key use the model?",
@@ -119,7 +121,7 @@ class Asking:
                 KNOWN.learn(self.endpoint, ways)
                 return message_of(answer)
             complaint = self._complaint(answer)
-            too_long = "context" in complaint.lower() and "length" in complaint.lower()
+            too_long = _TOO_LONG.search(complaint) is not None
             other = ways.after(complaint, body, may_lower=not too_long) if status in _REFUSED_FORM else None
             if other is None:
                 hint = "; max_characters= shortens what it reads" if too_long else _HINTS.get(status, "")
@@ -141,6 +143,8 @@ class Asking:
                 fault = f"{self.endpoint.url} {self._broke_off(error)}"
             else:
                 answer = _json(content)
+                if isinstance(answer, Mapping):
+                    self.tally.add(answer.get("usage"))
                 passing = status in _PASSING or (status >= 500 and status != 501)
                 if not passing and not (status == 200 and not _is_completion(answer)):
                     return status, answer
@@ -164,9 +168,7 @@ class Asking:
                 content += part
             if len(content) > _MOST_BYTES:
                 raise RemoteError(f"{self.endpoint.url} answered with more than {_MOST_BYTES >> 20} MiB")
-            if response.status == 200:
-                self.tally.add(_usage(content))
-            return response.status, response.headers, content
+            return response.status, response.headers, self.endpoint.struck_out(content)
 
     async def _pause(self, fault: str, tries: int, asked: float) -> None:
         """Wait until the next try. Raises RemoteError where there is to be none, or not in time."""
@@ -174,28 +176,27 @@ class Asking:
         if tries > self.retries:
             raise RemoteError(f"{fault}{times}")
         bound = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(tries - 1, 10))
-        wait = max(
-            asked, random.uniform(bound / 2, bound)
-        )  # jitter: those that failed together come back apart
+        # Jitter: those that failed together do not come back together.
+        wait = max(asked, random.uniform(bound / 2, bound))
         if time.monotonic() + wait >= self.ends:
             raise RemoteError(f"{fault}{times}; the next try, in {wait:.3g} s, would come after the deadline")
         await asyncio.sleep(wait)
 
     def _complaint(self, answer: Any) -> str:
-        """What a server says against a request, without the key that it may repeat."""
+        """What a server says against a request."""
         error = answer.get("error", answer) if isinstance(answer, Mapping) else answer
         if isinstance(error, Mapping):
             parts = [error.get(name) for name in ("message", "code", "param", "detail")]
             error = " ".join(part if isinstance(part, str) else json.dumps(part) for part in parts if part)
         text = error if isinstance(error, str) else json.dumps(error)
-        return bounded(self.endpoint.cleaned(text), 300) or "nothing"
+        return bounded(text, 300) or "nothing"
 
     def _broke_off(self, error: BaseException) -> str:
         if isinstance(error, TimeoutError):
             return f"did not answer within {self.request_seconds:g} s"
         inner = getattr(error, "os_error", error)
         reason = getattr(inner, "strerror", None) or str(inner) or type(error).__name__
-        return self.endpoint.cleaned(f"cannot be asked: {reason}")
+        return f"cannot be asked: {reason}"
 
 
 def message_of(answer: Any) -> str:
@@ -234,20 +235,15 @@ def _json(content: bytes) -> Any:
         return content.decode("utf-8", "replace")
 
 
-def _usage(content: bytes) -> Any:
-    answer = _json(content)
-    return answer.get("usage") if isinstance(answer, Mapping) else None
-
-
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds that a server asks to wait by ``Retry-After``, a number or a date; 0 where it does not.
+    """Seconds that a server asks to wait: ``Retry-After-Ms``, or ``Retry-After`` as a number or a date; else 0.
 
-    >>> retry_after({"Retry-After": "2"}), retry_after({"Retry-After": "soon"})
-    (2.0, 0.0)
+    >>> retry_after({"Retry-After": "2"}), retry_after({"Retry-After-Ms": "250"}), retry_after({"Retry-After": "soon"})
+    (2.0, 0.25, 0.0)
     """
-    text = (headers.get("Retry-After") or "").strip()
+    in_ms, text = (headers.get(name, "").strip() for name in ("Retry-After-Ms", "Retry-After"))
     try:
-        seconds = float(text)
+        seconds = float(in_ms) / 1000 if in_ms else float(text)
     except ValueError:
         try:
             seconds = parsedate_to_datetime(text).timestamp() - time.time()

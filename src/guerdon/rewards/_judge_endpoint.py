@@ -52,9 +52,9 @@ class Endpoint:
     def url(self) -> str:
         return f"{self.address}/chat/completions"
 
-    def cleaned(self, text: str) -> str:
-        """Text without the key, which a server may have repeated."""
-        return text.replace(self.key, "[redacted]") if self.key else text
+    def struck_out(self, content: bytes) -> bytes:
+        """What a server answered without the key, which it may have repeated."""
+        return content.replace(self.key.encode(), b"[redacted]") if self.key else content
 
 
 def endpoint(base_url: str | None, model: str | None, key_variable: str | None) -> Endpoint:

@@ -47,7 +47,7 @@ def is_empty(text: str) -> bool:
     [True, True, True, False, False, False]
     """
     bare = text.strip()
-    if len(bare) <= 2000 and all(unicodedata.category(c)[0] in "PZC" for c in bare):
+    if all(unicodedata.category(c)[0] in "PZC" for c in bare):
         return True
     line = bare.strip(_DECORATION) if len(bare) < _ANNOUNCING_CHARACTERS else ""
     announces = line.endswith((":", "：")) and "\n" not in line

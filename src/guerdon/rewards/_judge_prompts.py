@@ -81,7 +81,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "verdict": ("request", "criteria", "reference", "response"),
     "checklist": ("request", "checklist", "reference", "response"),
     "reference": ("request", "reference", "response"),
-    "pairwise": ("request", "rubric", "response_a", "response_b"),
+    "pairwise": ("request", "rubric", "reference", "response_a", "response_b"),
 }
 """The blocks of each kind in the order in which they are shown, which are also the names that a template may use."""
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from guerdon.checks import reason_of
 from guerdon.errors import InvalidResultError
@@ -30,6 +30,17 @@ class _Form(BaseModel):
 
     code: str
     explanation: str = ""
+
+
+class Grade(_Form):
+    score: int
+
+    @field_validator("score", mode="before")
+    @classmethod
+    def _no_truth_value(cls, value: Any) -> Any:
+        if isinstance(value, bool):
+            raise ValueError("a grade is a number")
+        return value
 
 
 class Verdict(_Form):
@@ -63,7 +74,8 @@ class Judgement:
     """A verdict that was read."""
 
     value: float | None
-    """From 0 to 1; of a pair, 1 where the first response is better. None for "does not apply"."""
+    """From 0 to 1; of a pair, 1 where the first response is better. None for "does not apply", and of a checklist,
+    whose items have weights that the judge does not know."""
     label: str
     """The verdict in the judge's words, such as ``4``, ``PASS`` or ``B``."""
     explanation: str
@@ -71,17 +83,14 @@ class Judgement:
     """Of a checklist, which items are met."""
 
 
-def form_of(question: Question) -> type[BaseModel]:
-    """The model that the answer to a question has to fit."""
-    if question.kind == "rubric":
-        return create_model("Score", __base__=_Form, score=(int, Field(ge=1, le=question.points)))
-    forms: Mapping[str, type[BaseModel]] = {
-        "verdict": Verdict,
-        "reference": Correct,
-        "pairwise": Better,
-        "checklist": Items,
-    }
-    return forms[question.kind]
+_FORMS: Mapping[str, type[_Form]] = {
+    "rubric": Grade,
+    "verdict": Verdict,
+    "reference": Correct,
+    "pairwise": Better,
+    "checklist": Items,
+}
+"""The model that the answer to a kind of question has to fit."""
 
 
 def schema_of(question: Question) -> dict[str, Any]:
@@ -121,7 +130,7 @@ def read(text: str, question: Question) -> Judgement:
     if found is None:
         raise InvalidResultError(f"the judge gave no readable verdict: {_excerpt(text)}")
     try:
-        form = form_of(question).model_validate(found)
+        form = _FORMS[question.kind].model_validate(found)
     except ValidationError as error:
         raise InvalidResultError(
             f"the judge's verdict is not of the form asked for: {reason_of(error)}"
@@ -136,7 +145,7 @@ def _judgement(form: Any, question: Question) -> Judgement:
             raise InvalidResultError(f"the judge did not decide each of the {question.items} items once")
         told = [f"{i.number}: {'met' if i.met else 'not met'}. {i.explanation}" for i in form.items]
         ordered = tuple(met[number] for number in sorted(met))
-        return Judgement(0.0, f"{sum(ordered)} of {len(ordered)}", bounded(" ".join(told)), ordered)
+        return Judgement(None, f"{sum(ordered)} of {len(ordered)}", bounded(" ".join(told)), ordered)
     told_why = bounded(form.explanation)
     if isinstance(form, Verdict):
         return Judgement(_LABELS[form.verdict], form.verdict, told_why)
@@ -144,6 +153,8 @@ def _judgement(form: Any, question: Question) -> Judgement:
         return Judgement(_BETTER[form.better], form.better, told_why)
     if isinstance(form, Correct):
         return Judgement(float(form.correct), "correct" if form.correct else "wrong", told_why)
+    if not 1 <= form.score <= question.points:
+        raise InvalidResultError(f"the judge's grade is {form.score}, not from 1 to {question.points}")
     return Judgement((form.score - 1) / (question.points - 1), str(form.score), told_why)
 
 

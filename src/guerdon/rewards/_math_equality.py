@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
-from guerdon.rewards._math_expressions import is_name
-from guerdon.rewards._math_forms import ONE, Form, UnknownError, divided, minus, negative, symbol, variables
+from guerdon.rewards._math_forms import Form, divided
 from guerdon.rewards._math_numeric import real
 from guerdon.rewards._math_quantities import (
     STRICT,
     Rules,
     equal_forms,
     equal_quantities,
-    proportional,
+    every,
 )
-from guerdon.rewards._math_reading import as_interval
+from guerdon.rewards._math_relations import equal_relations, is_named, solutions
 from guerdon.rewards._math_values import (
     Based,
     Clock,
@@ -29,12 +27,10 @@ from guerdon.rewards._math_values import (
     Union,
     Value,
     Word,
+    as_interval,
 )
 
 _MAX_UNPAIRED = 40
-_CHAIN = frozenset({"=", "≈"})
-_LESS, _MORE = frozenset({"<", "<="}), frozenset({">", ">="})
-_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _HALF_DAY = 720
 
 
@@ -46,7 +42,7 @@ def equal(mine: Value, gold: Value, rules: Rules = STRICT) -> bool | None:
     (True, False)
     """
     if isinstance(mine, Relation) or isinstance(gold, Relation):
-        return _equal_relations(mine, gold, rules)
+        return equal_relations(equal, mine, gold, rules)
     mine, gold = _single(mine, gold), _single(gold, mine)
     if isinstance(mine, Quantity) and isinstance(gold, Quantity):
         return equal_quantities(mine, gold, rules)
@@ -67,15 +63,6 @@ def equal(mine: Value, gold: Value, rules: Rules = STRICT) -> bool | None:
     if isinstance(mine, Based) and mine.base == 10 and isinstance(gold, Quantity):
         return gold.form.rational == int(mine.digits)
     return mine == gold if isinstance(mine, Word | Dots) else False
-
-
-def _every(results: Iterable[bool | None]) -> bool | None:
-    told: bool | None = True
-    for result in results:
-        if result is False:
-            return False
-        told = None if result is None else told
-    return told
 
 
 def _single(value: Value, other: Value) -> Value:
@@ -124,7 +111,7 @@ def _unnamed(items: Sequence[Value]) -> Sequence[Value]:
     first = items[0]
     if isinstance(first, Relation) and not any(isinstance(item, Relation) for item in items[1:]):
         name, value = first.sides[0], first.sides[-1]
-        if first.signs in (("=",), ("∈",)) and _is_name(name):
+        if first.signs in (("=",), ("∈",)) and is_named(name):
             return (value, *items[1:])
     return items
 
@@ -140,7 +127,7 @@ def _distinct(items: Sequence[Value]) -> Sequence[Value]:
 def _in_order(mine: Sequence[Value], gold: Sequence[Value], rules: Rules) -> bool | None:
     if len(mine) != len(gold):
         return False
-    return _every(equal(one, other, rules) for one, other in zip(mine, gold, strict=True))
+    return every(equal(one, other, rules) for one, other in zip(mine, gold, strict=True))
 
 
 def _in_any_order(mine: Sequence[Value], gold: Sequence[Value], rules: Rules) -> bool | None:
@@ -172,7 +159,7 @@ def _in_any_order(mine: Sequence[Value], gold: Sequence[Value], rules: Rules) ->
 def _equal_intervals(mine: Interval | None, gold: Interval | None) -> bool | None:
     if mine is None or gold is None or mine.closed != gold.closed:
         return False
-    return _every([equal_forms(mine.low, gold.low), equal_forms(mine.high, gold.high)])
+    return every([equal_forms(mine.low, gold.low), equal_forms(mine.high, gold.high)])
 
 
 def _equal_unions(mine: Value, gold: Value, rules: Rules) -> bool | None:
@@ -184,9 +171,7 @@ def _parts(value: Value) -> Sequence[Value] | None:
     if isinstance(value, Union):
         return value.parts
     if isinstance(value, Collection) and value.kind == "list":
-        found = [
-            _solutions(item) if isinstance(item, Relation) else as_interval(item) for item in value.items
-        ]
+        found = [solutions(item) if isinstance(item, Relation) else as_interval(item) for item in value.items]
         return None if None in found else [item for item in found if item is not None]
     interval = as_interval(value)
     return None if interval is None else [interval]
@@ -196,7 +181,7 @@ def _equal_matrices(mine: Value, gold: Value, rules: Rules) -> bool | None:
     first, second = _rows(mine, rules), _rows(gold, rules)
     if first is None or second is None or [len(row) for row in first] != [len(row) for row in second]:
         return False
-    return _every(_in_order(one, other, rules) for one, other in zip(first, second, strict=True))
+    return every(_in_order(one, other, rules) for one, other in zip(first, second, strict=True))
 
 
 def _rows(value: Value, rules: Rules) -> Sequence[Sequence[Value]] | None:
@@ -218,7 +203,7 @@ def _equal_ratios(mine: Value, gold: Value, rules: Rules) -> bool | None:
     if first_parts is None or second_parts is None or len(first_parts) != len(second_parts):
         return False
     try:
-        return _every(
+        return every(
             equal_forms(divided(one, first_parts[-1]), divided(other, second_parts[-1]))
             for one, other in zip(first_parts[:-1], second_parts[:-1], strict=True)
         )
@@ -273,204 +258,3 @@ def _equal_based(mine: Value, gold: Based) -> bool:
 
 
 # Relations.
-
-
-def _equal_relations(mine: Value, gold: Value, rules: Rules) -> bool | None:
-    mine, gold = _member(mine), _member(gold)
-    if not isinstance(gold, Relation):
-        return _equal_to_value(mine, gold, rules)
-    if isinstance(mine, Relation):
-        return _equal_as_relations(mine, gold, rules)
-    if set(gold.signs) == {"="} and len(gold.sides) == 2:
-        named = _assigned(gold)
-        return False if named is None else equal(mine, named[1], rules)
-    return _equal_unions(mine, solved, rules) if (solved := _solutions(gold)) is not None else False
-
-
-def _member(value: Value) -> Value:
-    """x ∈ S stands for S."""
-    if isinstance(value, Relation) and value.signs == ("∈",):
-        return value.sides[1]
-    return value
-
-
-def _is_name(value: Value) -> bool:
-    return isinstance(value, Word) or (isinstance(value, Quantity) and is_name(value.form))
-
-
-def _assigned(relation: Relation) -> tuple[Value, Value] | None:
-    """Name and value of what a relation such as x = 7 or 7 = x assigns."""
-    first, last = relation.sides[0], relation.sides[-1]
-    if _is_name(first) and not (
-        _is_name(last) and not isinstance(last, Word) and not isinstance(first, Word)
-    ):
-        return first, last
-    if _is_name(last) and not _is_name(first):
-        return last, first
-    return (first, last) if _is_name(first) else None
-
-
-def _equal_to_value(mine: Value, gold: Value, rules: Rules) -> bool | None:
-    """A relation as the answer where the ground truth is a value: each link of a chain has to hold."""
-    if not isinstance(mine, Relation):
-        return equal(mine, gold, rules)
-    if not set(mine.signs) <= _CHAIN:
-        solved = _solutions(mine)
-        return False if solved is None else _equal_unions(solved, gold, rules)
-    sides = list(mine.sides)
-    if "≈" in mine.signs:
-        at = mine.signs.index("≈") + 1
-        exact, rough = sides[:at], sides[at:]
-        if all(_gives_name(side, gold) for side in exact):
-            sides = [*exact, *rough]
-        elif _agree(exact[-1], rough):
-            sides = exact
-        else:
-            return False
-    if len(sides) == 2 and _is_name(sides[1]) and not _gives_name(sides[0], gold) and not _has_name(gold):
-        sides.reverse()
-    links = [side for at, side in enumerate(sides[:-1]) if not _is_named(sides, at, gold)]
-    return _every(equal(side, gold, rules) for side in [sides[-1], *links])
-
-
-def _is_named(sides: Sequence[Value], at: int, gold: Value) -> bool:
-    """Whether a side of a chain need not equal the ground truth, since it only says what it is that has it."""
-    if at:
-        return _is_name(sides[at])
-    return _gives_name(sides[0], gold) and (len(sides) > 2 or not _is_equation(sides[0], gold))
-
-
-def _has_name(gold: Value) -> bool:
-    return isinstance(gold, Word) or (isinstance(gold, Quantity) and bool(variables(gold.form)))
-
-
-def _gives_name(side: Value, gold: Value) -> bool:
-    """Whether a side only says what it is that has the value: it has a variable that the value has not."""
-    if isinstance(side, Word):
-        return True
-    if not isinstance(side, Quantity):
-        # (x, y) = (1, 2) gives names to both.
-        return isinstance(side, Collection) and all(_gives_name(item, gold) for item in side.items)
-    names = variables(side.form)
-    if not isinstance(gold, Quantity) or not variables(gold.form):
-        return is_name(side.form) or bool(names)
-    is_short = len(side.form.over) == 1 and len(side.form.under) == 1
-    return is_name(side.form) if names <= variables(gold.form) else is_short
-
-
-def _is_equation(side: Value, gold: Value) -> bool:
-    """Whether a side that is equal to the ground truth makes an equation to solve: 2x + 3 = 5, x - y = 0."""
-    if not isinstance(side, Quantity) or not isinstance(gold, Quantity):
-        return False
-    return ONE in side.form.over or (not gold.form.over and len(side.form.over) > 1)
-
-
-def _agree(exact: Value, rough: Sequence[Value]) -> bool:
-    """Whether what follows ≈ is near to what stands before it."""
-    from fractions import Fraction
-
-    near = Rules(relative=Fraction(1, 100))
-    return all(equal(side, exact, near) for side in rough)
-
-
-def _equal_as_relations(mine: Relation, gold: Relation, rules: Rules) -> bool | None:
-    if set(gold.signs) == {"="}:
-        if set(mine.signs) != {"="}:
-            return False
-        if len(gold.sides) > 2 or len(mine.sides) > 2:
-            return _equal_chains(mine, gold, rules)
-        return _equal_equations(mine, gold, rules)
-    first, second = _ascending(mine), _ascending(gold)
-    if first.signs == second.signs:
-        result = _in_order(first.sides, second.sides, rules)
-        if result is not False:
-            return result
-        if len(first.sides) == 2 and first.signs[0] in _LESS | {"!="}:
-            forms = [_difference(each) for each in (first, second)]
-            if forms[0] is not None and forms[1] is not None:
-                is_proportional = proportional(forms[0], forms[1], positive=first.signs[0] != "!=")
-                if is_proportional:
-                    return True
-    one, other = _solutions(mine), _solutions(gold)
-    if one is None or other is None or _subject(mine) != _subject(gold):
-        return False
-    return _equal_intervals(one, other)
-
-
-def _equal_chains(mine: Relation, gold: Relation, rules: Rules) -> bool | None:
-    """x = 3 + 4 = 7 against x = 7."""
-    first, second = mine.sides[0], gold.sides[0]
-    if len(gold.sides) == 2 and _is_name(second):
-        if equal(first, second) is not True:
-            return False
-        return _equal_to_value(mine, gold.sides[1], rules)
-    return _in_order(mine.sides, gold.sides, rules)
-
-
-def _equal_equations(mine: Relation, gold: Relation, rules: Rules) -> bool | None:
-    """Two equations: of one name and one value, or one a multiple of the other."""
-    first, second = _assigned(mine), _assigned(gold)
-    if first is not None and second is not None and equal(first[0], second[0]) is True:
-        result = equal(first[1], second[1], rules)
-        if result is not False:
-            return result
-    forms = _difference(mine), _difference(gold)
-    if forms[0] is None or forms[1] is None:
-        return mine.sides == gold.sides
-    return proportional(forms[0], forms[1], positive=False)
-
-
-def _difference(relation: Relation) -> Form | None:
-    """The left side minus the right one, without what it is divided by."""
-    left, right = relation.sides
-    if not isinstance(left, Quantity) or not isinstance(right, Quantity):
-        return None
-    if left.is_percent or right.is_percent:
-        return None
-    try:
-        return minus(left.form, right.form)
-    except UnknownError:
-        return None
-
-
-def _ascending(relation: Relation) -> Relation:
-    """A chain of inequalities from the smaller to the larger side."""
-    if all(sign in _MORE for sign in relation.signs):
-        signs = tuple(_TURNED[sign] for sign in reversed(relation.signs))
-        return Relation(signs, tuple(reversed(relation.sides)))
-    return relation
-
-
-def _subject(relation: Relation) -> Value | None:
-    """The variable that inequalities are about."""
-    names = [side for side in relation.sides if _is_name(side)]
-    return names[0] if len(names) == 1 else None
-
-
-def _solutions(relation: Relation) -> Interval | None:
-    """The interval that inequalities about one variable describe."""
-    relation = _ascending(relation)
-    sides = relation.sides
-    if not all(sign in _LESS for sign in relation.signs) or len(sides) > 3:
-        return None
-    if (
-        not all(isinstance(side, Quantity) and side.unit is None for side in sides)
-        or _subject(relation) is None
-    ):
-        return None
-    forms = [side.form for side in sides if isinstance(side, Quantity)]
-    at = next(number for number, side in enumerate(sides) if _is_name(side))
-    if len(forms) == 3:
-        if at != 1:
-            return None
-        closed = (relation.signs[0] == "<=", relation.signs[1] == "<=")
-        return Interval(forms[0], forms[2], closed)
-    is_closed = relation.signs[0] == "<="
-    if at == 0:
-        return Interval(negative(symbol("oo")), forms[1], (False, is_closed))
-    return Interval(forms[0], symbol("oo"), (is_closed, False))
-
-
-def without_unit(value: Value) -> Value:
-    """A value whose quantity has no unit."""
-    return replace(value, unit=None) if isinstance(value, Quantity) else value

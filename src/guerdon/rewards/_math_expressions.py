@@ -8,8 +8,10 @@ from fractions import Fraction
 from guerdon.rewards._math_forms import (
     CONSTANTS,
     Form,
+    TooLargeError,
     UndefinedError,
     UnknownError,
+    call,
     constant,
     divided,
     minus,
@@ -20,9 +22,10 @@ from guerdon.rewards._math_forms import (
 )
 from guerdon.rewards._math_functions import (
     FUNCTIONS,
+    UNKNOWN_FUNCTIONS,
     absolute,
     binomial,
-    call,
+    double_factorial,
     factorial,
     logarithm,
     power,
@@ -32,9 +35,10 @@ from guerdon.rewards._math_functions import (
 from guerdon.rewards._math_tokens import Token
 
 _END = Token("end", "")
+_MAX_DEPTH = 40
+_MAX_TOWER = 20
 _ANGLES = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
 _INVERSE = {"sin": "arcsin", "cos": "arccos", "tan": "arctan"}
-_UNKNOWN_FUNCTIONS = frozenset("fghFGH")
 _STARTS = frozenset({"number", "letter", "call"})
 _DEGREE = Form({frozenset({("pi", 1)}): Fraction(1, 180)}, {frozenset(): 1})
 
@@ -48,6 +52,7 @@ class Expression:
         self.is_decimal = False
         self.has_degrees = False
         self._in_angle = 0
+        self._depth = 0
 
     def read(self) -> Form:
         """The whole expression. Raises UnknownError where the tokens are none."""
@@ -151,11 +156,11 @@ class Expression:
         """What stands behind a factor: powers, factorials, degrees."""
         while True:
             token = self._peek()
-            if token.kind != "sign" or token.text not in ("^", "!", "°"):
+            if token.kind != "sign" or token.text not in ("^", "!", "!!", "°"):
                 return base
             self.at += 1
-            if token.text == "!":
-                base = factorial(base)
+            if token.text in ("!", "!!"):
+                base = factorial(base) if token.text == "!" else double_factorial(base)
             elif token.text == "°":
                 self.has_degrees = True
                 base = times(base, _DEGREE) if self._in_angle else base
@@ -166,19 +171,25 @@ class Expression:
                 if follows.kind == "sign" and follows.text == "^":
                     raise UnknownError("two powers in a row")
 
-    def _exponent(self) -> Form:
+    def _exponent(self, height: int = 1) -> Form:
+        if height > _MAX_TOWER:
+            raise TooLargeError("a tower of powers")
         sign = self._takes("sign", "-", "+")
-        form = self._powers_of_exponent()
-        return negative(form) if sign is not None and sign.text == "-" else form
-
-    def _powers_of_exponent(self) -> Form:
         form = self._atom()
         # In plain text powers go from right to left: 9^9^9.
         if self._takes("sign", "^"):
-            return power(form, self._exponent())
-        return form
+            form = power(form, self._exponent(height + 1))
+        return negative(form) if sign is not None and sign.text == "-" else form
 
     def _atom(self) -> Form:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise UnknownError("an expression that is nested too deep")
+        form = self._simple()
+        self._depth -= 1
+        return form
+
+    def _simple(self) -> Form:
         token = self._next()
         if token.kind == "number" and token.value is not None:
             self.is_decimal = self.is_decimal or "." in token.text
@@ -203,7 +214,7 @@ class Expression:
         return rounded(form, bracket) if bracket in ("floor", "ceil") else form
 
     def _name(self, name: str) -> Form:
-        if name in _UNKNOWN_FUNCTIONS and self._peek() == Token("open", "("):
+        if name in UNKNOWN_FUNCTIONS and self._peek() == Token("open", "("):
             return call(name, *self._arguments())
         if self._takes("sign", "_"):
             return symbol(f"{name}_{self._subscript()}")
@@ -309,4 +320,4 @@ def is_name(form: Form) -> bool:
         return False
     if isinstance(atom, str):
         return atom not in CONSTANTS or atom in ("e", "i")
-    return isinstance(atom, tuple) and atom[0] == "call" and atom[1] in _UNKNOWN_FUNCTIONS
+    return isinstance(atom, tuple) and atom[0] == "call" and atom[1] in UNKNOWN_FUNCTIONS

@@ -82,6 +82,11 @@ def lowered(value: Rational) -> Rational:
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
 
+def call(name: str, *arguments: Form) -> Form:
+    """A function of expressions that stays as it is."""
+    return symbol(("call", name, tuple(each.key() for each in arguments)))
+
+
 def negative(form: Form) -> Form:
     return Form({product: -value for product, value in form.over.items()}, form.under)
 

@@ -15,11 +15,11 @@ from guerdon.rewards._math_forms import (
     Form,
     Product,
     Rational,
-    Sum,
     TooLargeError,
     UndefinedError,
     UnknownError,
     bits,
+    call,
     constant,
     divided,
     inverse,
@@ -27,20 +27,15 @@ from guerdon.rewards._math_forms import (
     minus,
     negative,
     plus,
-    power_of_rational,
-    power_of_sum,
-    quotient,
-    reduced,
     symbol,
     times,
     variables,
 )
 from guerdon.rewards._math_numeric import sign
+from guerdon.rewards._math_primes import factors
+from guerdon.rewards._math_roots import root_power, whole_power, with_exponent
 
-_TRIAL = 10_000
-_MAX_ROOT = 60
-_MAX_POWER = 12.0
-"""The natural logarithm of how many terms a power of a sum may have before like ones are put together."""
+_MAX_ROOT = 1_000
 _MAX_FACTORIAL = 20_000
 _MAX_STEPS = 30
 """How far a factorial's argument is brought down: (n+2)! is (n+1)(n+2)·n!."""
@@ -55,13 +50,13 @@ def power(base: Form, exponent: Form) -> Form:
     if value is None:
         return _symbolic_power(base, exponent)
     if value.denominator == 1:
-        return _whole_power(base, value.numerator)
+        return whole_power(base, value.numerator)
     if value.denominator > _MAX_ROOT:
         raise UnknownError("a root of a high degree")
     number = base.rational
     if number is not None and number < 0 and value.denominator > 2:
         raise UnknownError("a power of a negative number with several values")
-    return _root_power(base, value)
+    return root_power(base, value)
 
 
 def root(base: Form, degree: Form) -> Form:
@@ -73,155 +68,8 @@ def root(base: Form, degree: Form) -> Form:
         raise UnknownError("a root of no whole degree")
     number = base.rational
     if number is not None and number < 0 and value % 2:
-        return negative(_root_power(constant(-number), 1 / value))
-    return _root_power(base, 1 / value)
-
-
-def _whole_power(base: Form, exponent: int) -> Form:
-    if exponent < 0:
-        return _whole_power(inverse(base), -exponent)
-    if exponent == 0:
-        return constant(1)
-    number = base.rational
-    if number is not None:
-        return constant(power_of_rational(lowered(number), exponent))
-    if len(base.over) == 1 and base.under == UNIT:
-        ((product, value),) = base.over.items()
-        raised = {atom: each * exponent for atom, each in product}
-        return Form(reduced(raised, power_of_rational(value, exponent)), UNIT)
-    if exponent * math.log(max(len(base.over), len(base.under))) > _MAX_POWER:
-        return call("power", base, constant(exponent))
-    return quotient(power_of_sum(base.over, exponent), power_of_sum(base.under, exponent))
-
-
-def _root_power(base: Form, exponent: Fraction) -> Form:
-    """A power with a fraction as its exponent."""
-    if not base.over:
-        if exponent < 0:
-            raise UndefinedError("a division by zero")
-        return constant(0)
-    over, under = base.over, base.under
-    if under != UNIT and sign(Form(under, UNIT)) < 0:
-        over, under = negative(Form(over, UNIT)).over, negative(Form(under, UNIT)).over
-    return divided(_root_of_sum(over, exponent), _root_of_sum(under, exponent))
-
-
-def _root_of_sum(base: Sum, exponent: Fraction) -> Form:
-    if len(base) == 1:
-        ((product, value),) = base.items()
-        return _root_of_product(product, value, exponent)
-    content = _content(base)
-    inner: Sum = {product: lowered(value / Fraction(content)) for product, value in base.items()}
-    if exponent.denominator == 2 and (simple := _denested(inner)) is not None:
-        return times(_root_of_product(ONE, content, exponent), _whole_power(simple, exponent.numerator))
-    atom = ("sum", frozenset(inner.items()))
-    return _with_exponent(_root_of_product(ONE, content, exponent), {atom: exponent})
-
-
-def _with_exponent(form: Form, exponents: Mapping[Atom, Rational]) -> Form:
-    """A form times a product whose exponents may be negative."""
-    above = {atom: exponent for atom, exponent in exponents.items() if exponent > 0}
-    below = {atom: -exponent for atom, exponent in exponents.items() if exponent < 0}
-    result = times(form, Form(reduced(above, 1), UNIT))
-    return divided(result, Form(reduced(below, 1), UNIT)) if below else result
-
-
-def _root_of_product(product: Product, value: Rational, exponent: Fraction) -> Form:
-    exponents: dict[Atom, Rational] = {}
-    if value < 0:
-        if exponent.denominator != 2:
-            raise UnknownError("a root of a negative number with several values")
-        exponents["i"] = exponent.numerator
-    for prime, times_in in _factors(abs(value)).items():
-        exponents[prime] = times_in * exponent
-    for atom, each in product:
-        if atom == "i" or (isinstance(atom, tuple) and atom[0] == "sum"):
-            raise UnknownError("a root of a complex number or of a root")
-        if (
-            isinstance(atom, str)
-            and atom not in ("pi", "e")
-            and lowered(each) % 2 == 0
-            and each * exponent % 2
-        ):
-            # The root of x² is |x|.
-            atom = ("call", "abs", (symbol(atom).key(),))
-        exponents[atom] = exponents.get(atom, 0) + each * exponent
-    return _with_exponent(constant(1), exponents)
-
-
-def _content(base: Sum) -> Rational:
-    """The largest positive rational number that divides all coefficients."""
-    values = [Fraction(value) for value in base.values()]
-    over = math.gcd(*(value.numerator for value in values))
-    return lowered(Fraction(over, math.lcm(*(value.denominator for value in values))))
-
-
-def _denested(base: Sum) -> Form | None:
-    """The root of a + √b as a sum of two roots, where it is one."""
-    if len(base) != 2 or ONE not in base:
-        return None
-    whole = Fraction(base[ONE])
-    ((product, factor),) = ((key, value) for key, value in base.items() if key)
-    if whole <= 0 or any(not isinstance(atom, int) or each * 2 != 1 for atom, each in product):
-        return None
-    inside = Fraction(factor) ** 2 * math.prod(atom for atom, _ in product if isinstance(atom, int))
-    if (rest := _square_root(whole**2 - inside)) is None:
-        return None
-    first, second = (_root_power(constant((whole + each) / 2), Fraction(1, 2)) for each in (rest, -rest))
-    return plus(first, second) if factor > 0 else minus(first, second)
-
-
-def _square_root(value: Fraction) -> Fraction | None:
-    if value < 0:
-        return None
-    over, under = math.isqrt(value.numerator), math.isqrt(value.denominator)
-    return Fraction(over, under) if over**2 == value.numerator and under**2 == value.denominator else None
-
-
-@lru_cache(maxsize=4096)
-def _factors(value: Rational) -> Mapping[int, int]:
-    """The prime factors with their exponents. Raises UnknownError where they take long to find."""
-    found: dict[int, int] = {}
-    for number, step in ((value.numerator, 1), (value.denominator, -1)):
-        rest, divisor = number, 2
-        if bits(number) > 4_000:
-            raise UnknownError("a number too large to factor")
-        while divisor * divisor <= rest and divisor <= _TRIAL:
-            while rest % divisor == 0:
-                found[divisor] = found.get(divisor, 0) + step
-                rest //= divisor
-            divisor += 1 if divisor == 2 else 2
-        if rest > 1:
-            if rest > _TRIAL**2:
-                rest, step = _as_power(rest, step)
-            found[rest] = found.get(rest, 0) + step
-    return found
-
-
-def _as_power(rest: int, step: int) -> tuple[int, int]:
-    """What is left after trial division: a prime or a power of one, or else it is unknown."""
-    side = math.isqrt(rest)
-    if side * side == rest:
-        rest, step = side, 2 * step
-    if rest > _TRIAL**2 and not _is_prime(rest):
-        raise UnknownError("a number too large to factor")
-    return rest, step
-
-
-def _is_prime(number: int) -> bool:
-    """Miller and Rabin's test with the bases that decide every number below 3·10²⁴."""
-    if number >= 3_317_044_064_679_887_385_961_981:
-        raise UnknownError("a number too large to factor")
-    odd, twos = number - 1, 0
-    while odd % 2 == 0:
-        odd, twos = odd // 2, twos + 1
-    for base in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41):
-        residue = pow(base, odd, number)
-        if residue in (1, number - 1):
-            continue
-        if all((residue := residue * residue % number) != number - 1 for _ in range(twos - 1)):
-            return False
-    return True
+        return negative(root_power(constant(-number), 1 / value))
+    return root_power(base, 1 / value)
 
 
 def _symbolic_power(base: Form, exponent: Form) -> Form:
@@ -239,7 +87,7 @@ def _symbolic_power(base: Form, exponent: Form) -> Form:
             if value != -1 or lowered(factor) % 1:
                 raise UnknownError("a negative number to a power that is no number")
             exponents["power", -1, term] = factor
-        for prime, count in _factors(abs(value)).items():
+        for prime, count in factors(abs(value)).items():
             exponents["power", prime, term] = count * factor
         for atom, each in product:
             if atom == "i" or isinstance(atom, tuple):
@@ -248,7 +96,7 @@ def _symbolic_power(base: Form, exponent: Form) -> Form:
                 result = times(result, _on_circle(each * factor))
             else:
                 exponents["power", atom, term] = each * factor
-        result = _with_exponent(result, exponents)
+        result = with_exponent(result, exponents)
     return result
 
 
@@ -256,11 +104,6 @@ def _on_circle(half_turns: Rational) -> Form:
     """e to a multiple of iπ."""
     angle = Form({frozenset({("pi", 1)}): half_turns}, UNIT)
     return plus(cosine(angle), times(symbol("i"), sine(angle)))
-
-
-def call(name: str, *arguments: Form) -> Form:
-    """A function of expressions that stays as it is."""
-    return symbol(("call", name, tuple(each.key() for each in arguments)))
 
 
 def absolute(form: Form) -> Form:
@@ -291,6 +134,18 @@ def factorial(form: Form) -> Form:
     if value > _MAX_FACTORIAL:
         raise TooLargeError("a factorial with too many digits")
     return constant(_factorial(value.numerator))
+
+
+def double_factorial(form: Form) -> Form:
+    """The product of every other number down from one: 7!! is 7·5·3·1."""
+    value = form.rational
+    if value is None:
+        return call("double factorial", form)
+    if value.denominator != 1 or value < 0:
+        raise UndefinedError("a factorial of what is no natural number")
+    if value > _MAX_FACTORIAL:
+        raise TooLargeError("a factorial with too many digits")
+    return constant(math.prod(range(value.numerator, 0, -2)))
 
 
 @lru_cache(maxsize=64)
@@ -338,7 +193,7 @@ def natural_logarithm(form: Form) -> Form:
     if value < 0 or bits(value) > MAX_BITS // 100:
         return call("ln", form)
     result = constant(0)
-    for prime, each in _factors(value).items():
+    for prime, each in factors(value).items():
         result = plus(result, times(constant(each), call("ln", constant(prime))))
     for atom, exponent in product:
         if isinstance(atom, int) or atom == "pi":
@@ -354,7 +209,7 @@ def natural_logarithm(form: Form) -> Form:
 
 
 def _root_constant(value: int) -> Form:
-    return _root_power(constant(value), Fraction(1, 2))
+    return root_power(constant(value), Fraction(1, 2))
 
 
 @lru_cache(maxsize=1)
@@ -402,6 +257,8 @@ def cosine(form: Form) -> Form:
     return call("cos", form)
 
 
+UNKNOWN_FUNCTIONS = frozenset("fghFGH")
+"""What is a function where brackets follow, and nothing is known of it."""
 FUNCTIONS: Mapping[str, Function] = {
     "sin": sine,
     "cos": cosine,
@@ -416,7 +273,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "ceil": lambda form: rounded(form, "ceil"),
     **{
         name: (lambda form, name=name: call(name, form))  # type: ignore[misc]
-        for name in ("arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "f", "g", "h", "F", "G", "H")
+        for name in ("arcsin", "arccos", "arctan", "sinh", "cosh", "tanh")
     },
 }
-"""The functions of one argument by name; ``f`` and its like are unknown ones."""
+"""The functions of one argument by name."""

@@ -149,6 +149,7 @@ def _called(name: str, arguments: list[Any]) -> Any:
         "cosh": mpmath.cosh,
         "tanh": mpmath.tanh,
         "factorial": mpmath.factorial,
+        "double factorial": mpmath.fac2,
         "power": mpmath.power,
     }
     if name in ("floor", "ceil"):

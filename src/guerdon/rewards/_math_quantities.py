@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -21,14 +21,17 @@ from guerdon.rewards._math_forms import (
     times,
     variables,
 )
+from guerdon.rewards._math_functions import UNKNOWN_FUNCTIONS
+from guerdon.rewards._math_measures import as_measure
 from guerdon.rewards._math_numeric import approximate, differs
-from guerdon.rewards._math_reading import as_measure
 from guerdon.rewards._math_units import Unit
 from guerdon.rewards._math_values import Quantity
 
 DECIMALS = Fraction(1, 2_000_000)
 RELATIVE = Fraction(1, 1000)
 _SIGNIFICANT = 3
+_DEGREE = Fraction(355, 113 * 180)
+"""A degree in radians, near enough for counting digits."""
 _HUNDRED = Fraction(100)
 
 
@@ -45,6 +48,15 @@ class Rules:
 
 
 STRICT = Rules()
+
+
+def every(results: Iterable[bool | None]) -> bool | None:
+    told: bool | None = True
+    for result in results:
+        if result is False:
+            return False
+        told = None if result is None else told
+    return told
 
 
 def equal_forms(mine: Form, gold: Form) -> bool | None:
@@ -68,7 +80,8 @@ def _independent(form: Form) -> bool:
     """Whether the atoms are such that no sum of different products of them is zero."""
     has_pi = has_e = False
     for atom in atoms(form):
-        if isinstance(atom, tuple) or atom == "log":
+        is_function = isinstance(atom, tuple) and atom[0] == "call" and atom[1] in UNKNOWN_FUNCTIONS
+        if (isinstance(atom, tuple) and not is_function) or atom == "log":
             return False
         has_pi, has_e = has_pi or atom == "pi", has_e or atom == "e"
     return not (has_pi and has_e)
@@ -135,7 +148,8 @@ def _converted(mine: Quantity, gold: Quantity, rules: Rules) -> list[Quantity] |
         if first.size == second.size:
             return [mine]
         factor = lowered(first.size / second.size)
-        return [replace(mine, form=times(mine.form, constant(factor)))] if rules.is_tolerant else None
+        converted = replace(mine, form=times(mine.form, constant(factor)), scale=factor)
+        return [converted] if rules.is_tolerant else None
     if not rules.is_tolerant:
         return None
     if (is_angle[0] and _is_a(second, "radian")) or (is_angle[1] and _is_a(first, "radian")):
@@ -157,7 +171,7 @@ def _turned(mine: Quantity, from_degrees: bool) -> Quantity:
     """An angle in radians that was in degrees, or the reverse."""
     half_turn = divided(symbol("pi"), constant(180))
     form = times(mine.form, half_turn) if from_degrees else divided(mine.form, half_turn)
-    return replace(mine, form=form)
+    return replace(mine, form=form, scale=_DEGREE if from_degrees else 1 / _DEGREE)
 
 
 def _equal_in_percent(mine: Quantity, gold: Quantity, rules: Rules) -> bool | None:
@@ -169,8 +183,8 @@ def _equal_in_percent(mine: Quantity, gold: Quantity, rules: Rules) -> bool | No
         factors = (Fraction(1), _HUNDRED)  # 50 and 0.5 both stand for 50 %
     told: bool | None = False
     for factor in factors:
-        form = mine.form if factor == 1 else times(mine.form, constant(lowered(factor)))
-        result = _equal_numbers(replace(mine, form=form), gold, factor, rules)
+        each = mine if factor == 1 else replace(mine, form=times(mine.form, constant(lowered(factor))))
+        result = _equal_numbers(each, gold, factor, rules)
         if result:
             return True
         told = None if result is None else told
@@ -226,7 +240,7 @@ def _rounds(apart: Any, value: Any, answer: Quantity, truth: Quantity, factor: F
     exact = truth.form.rational
     if answer.places is None or (exact is not None and exact.denominator == 1):
         return False
-    unit_in_last = factor * Fraction(1, 10**answer.places)
+    unit_in_last = factor * answer.scale / 10**answer.places
     return abs(
         value
     ) * 10 >= 10**_SIGNIFICANT * unit_in_last.numerator / unit_in_last.denominator and _within(

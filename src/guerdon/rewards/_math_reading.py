@@ -6,21 +6,15 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from guerdon.rewards._math_expressions import Expression
 from guerdon.rewards._math_forms import (
-    ONE,
-    UNIT,
-    Form,
-    Rational,
     UnknownError,
     constant,
     negative,
     symbol,
-    times,
 )
+from guerdon.rewards._math_measures import quantity, spoken
 from guerdon.rewards._math_numeric import real
 from guerdon.rewards._math_tokens import Token, tokens
-from guerdon.rewards._math_units import PERCENT, SCALES, Unit, known, unit
 from guerdon.rewards._math_values import (
     Based,
     Clock,
@@ -34,11 +28,12 @@ from guerdon.rewards._math_values import (
     Union,
     Value,
     Word,
+    as_interval,
 )
 
 MAX_ITEMS = 200
+MAX_DIGITS = 1_000
 _MAX_ALTERNATIVES = 16
-_EXPONENTS = (-3, -2, -1, 1, 2, 3)
 _RELATIONS = frozenset({"=", "<", ">", "<=", ">=", "!=", "∈", "≈"})
 _CLOCK = re.compile(
     r"(\d{1,2}):([0-5]\d)\s*(?:\\text\s*\{)?\s*~?\s*([ap])?\.?\s*(?(3)m)\.?\s*\}?", re.IGNORECASE
@@ -77,6 +72,8 @@ def read(text: str) -> Value:
     True
     """
     plain = text.strip()
+    if plain.isdecimal() and plain.isascii() and len(plain) <= MAX_DIGITS:
+        return Quantity(constant(int(plain)))
     if (clock := _CLOCK.fullmatch(plain)) and (clock[3] or clock[2].startswith("0")):
         half = (clock[3] or "").lower()
         return Clock(int(clock[1]) * 60 + int(clock[2]), half)
@@ -195,11 +192,7 @@ def _single(token: Token) -> Value:
         return _REALS
     if len(token.text) == 1 and token.text.isalpha():
         return Quantity(symbol(token.text))
-    return Word(_spoken(token.text))
-
-
-def _spoken(text: str) -> str:
-    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
+    return Word(spoken(token.text))
 
 
 def _overlined(found: Sequence[Token]) -> Value | None:
@@ -239,7 +232,7 @@ def _relation(found: Sequence[Token], depths: Sequence[int]) -> Value:
     if places[0] == 0 and found[0].text == "=":
         found, places = found[1:], [at - 1 for at in places[1:]]
         if not places:
-            return _element(found)
+            return _element(*_nonempty([found]))
     sides = [_side(part) for part in _nonempty(_split(found, places))]
     return Relation(tuple(found[at].text for at in places), tuple(sides))
 
@@ -247,7 +240,7 @@ def _relation(found: Sequence[Token], depths: Sequence[int]) -> Value:
 def _side(part: Sequence[Token]) -> Value:
     """One side of a relation; words on it are a name."""
     if all(token.kind == "text" for token in part):
-        return Word(_spoken(" ".join(token.text for token in part)))
+        return Word(spoken(" ".join(token.text for token in part)))
     return _element(part)
 
 
@@ -289,17 +282,6 @@ def _without(items: Sequence[Value]) -> Value:
     ends = [form for _, form in sorted(points, key=lambda point: point[0])]
     lows, highs = [_MINUS_INFINITY, *ends], [*ends, _INFINITY]
     return Union(tuple(Interval(low, high, (False, False)) for low, high in zip(lows, highs, strict=True)))
-
-
-def as_interval(value: Value) -> Interval | None:
-    """The open interval that a pair may be."""
-    if isinstance(value, Interval):
-        return value
-    if isinstance(value, Collection) and value.kind == "tuple" and len(value.items) == 2:
-        low, high = value.items
-        if isinstance(low, Quantity) and isinstance(high, Quantity):
-            return Interval(low.form, high.form, (False, False))
-    return None
 
 
 def _bracketed(found: Sequence[Token]) -> Value | None:
@@ -357,110 +339,3 @@ def _matrix(inside: Sequence[Token]) -> Value:
     if not made or len({len(row) for row in made}) != 1:
         raise UnknownError("a matrix with rows of different lengths")
     return Matrix(tuple(made))
-
-
-def quantity(found: Sequence[Token]) -> Value:
-    """An expression with its unit, percent sign or currency."""
-    found, money = _without_money(list(found))
-    found, words = _without_words(found)
-    if not found:
-        return Word(_spoken(words))
-    scale, is_percent, measured = _scale(words)
-    if found[-1] == Token("sign", "%"):
-        found, is_percent = found[:-1], True
-    if found and found[-1] == Token("sign", "%"):
-        raise UnknownError("a percentage of a percentage")
-    celsius = found[-1].text if len(found) > 2 and found[-2] == Token("sign", "°") else ""
-    if celsius in ("C", "F"):
-        found, measured = found[:-2], Unit(f"°{celsius}")
-        measured = unit(f"°{celsius}")
-    expression = Expression(found)
-    form = expression.read()
-    if expression.has_degrees and measured is None:
-        measured = unit("degree")
-    if money is not None and (measured is None or not measured.is_known):
-        measured = unit(money)
-    if scale != 1:
-        form = times(form, constant(scale))
-    return Quantity(form, expression.is_decimal, _places(found, scale), is_percent, measured, scale)
-
-
-def _without_money(found: list[Token]) -> tuple[list[Token], str | None]:
-    for at in (0, 1):
-        if len(found) > at + 1 and found[at].kind == "money":
-            if at == 1 and not (found[0].kind == "sign" and found[0].text in "+-"):
-                break
-            return found[:at] + found[at + 1 :], found[at].text
-    if len(found) > 1 and found[-1].kind == "money":
-        return found[:-1], found[-1].text
-    return found, None
-
-
-def _without_words(found: list[Token]) -> tuple[list[Token], str]:
-    """The tokens before the words at the end, and these words."""
-    at = len(found)
-    while at:
-        token = found[at - 1]
-        is_per = token == Token("sign", "/") and 2 <= at < len(found) and found[at - 2].kind == "text"
-        if token.kind == "text" or is_per:
-            at -= 1
-        elif (end := _power_of_unit(found, at)) is not None:
-            at = end
-        else:
-            break
-    words = found[at:]
-    if at and found[at - 1] == Token("sign", "-") and words:
-        at -= 1  # 5-inch
-    return found[:at], " ".join(
-        token.text.strip("{}") for token in words if token.kind not in ("open", "close")
-    )
-
-
-def _power_of_unit(found: Sequence[Token], at: int) -> int | None:
-    """Where a unit starts whose power ends before a place: cm^2, cm^{2}."""
-    for length, digit in ((3, -1), (5, -2)):
-        part = found[at - length : at] if at >= length else ()
-        if len(part) == length and part[0].kind == "text" and part[1] == Token("sign", "^"):
-            digits = part[digit]
-            if digits.kind == "number" and digits.text in ("2", "3"):
-                return at - length
-    return None
-
-
-def _scale(words: str) -> tuple[Rational, bool, Unit | None]:
-    """What words behind a number say: a factor, a percentage, a unit."""
-    scale: Rational = 1
-    rest = words.split()
-    while rest and rest[0].lower().rstrip("s") in SCALES:
-        scale *= SCALES[rest.pop(0).lower().rstrip("s")]
-    if any(word.lower().rstrip("s") in SCALES for word in rest):
-        raise UnknownError("a number behind a unit")
-    if rest and rest[0].lower() in PERCENT:
-        return scale, True, None
-    return scale, False, unit(" ".join(rest)) if rest else None
-
-
-def _places(found: Sequence[Token], scale: Rational) -> int | None:
-    numbers = [token for token in found if token.kind != "sign" or token.text not in "+-"]
-    if scale != 1 or len(numbers) != 1 or numbers[0].kind != "number" or "." not in numbers[0].text:
-        return None
-    digits, _, exponent = numbers[0].text.lower().partition("e")
-    return max(0, len(digits.partition(".")[2]) - int(exponent or 0))
-
-
-def as_measure(value: Quantity) -> Quantity | None:
-    """The other reading of an expression such as 5m or 3m/s: a number with units of one letter."""
-    form = value.form
-    if form.under != UNIT or len(form.over) != 1 or value.unit is not None:
-        return None
-    ((terms, factor),) = form.over.items()
-    letters = {atom: exponent for atom, exponent in terms if isinstance(atom, str) and len(atom) == 1}
-    if not letters or not all(
-        known(letter) and exponent in _EXPONENTS for letter, exponent in letters.items()
-    ):
-        return None
-    over = [f"{letter}^{exponent}" for letter, exponent in letters.items() if exponent > 0]
-    under = [f"/ {letter}^{-exponent}" for letter, exponent in letters.items() if exponent < 0]
-    kept = frozenset((atom, exponent) for atom, exponent in terms if atom not in letters)
-    bare = Form({kept or ONE: factor}, UNIT)
-    return Quantity(bare, value.is_decimal, value.places, False, unit(" ".join([*over, *under])))

@@ -206,6 +206,8 @@ def _command(text: str) -> Token:
         return Token("letter", _PLAIN_WORDS[name])
     if name in ("emptyset", "varnothing"):
         return Token("text", "emptyset")
+    if name in ("max", "min"):
+        return Token("text", name)
     if name in ("angle", "triangle"):
         return Token("letter", name)
     if name in _GREEK:

@@ -73,6 +73,38 @@ SCALES: Mapping[str, int] = {
     "billion": 10**9,
     "trillion": 10**12,
 }
+CHANGES = frozenset(
+    {
+        *(
+            "plus",
+            "minus",
+            "times",
+            "over",
+            "by",
+            "to",
+            "mod",
+            "modulo",
+            "factorial",
+            "half",
+            "halves",
+            "thirds",
+        ),
+        *(
+            "fourths",
+            "fifths",
+            "sixths",
+            "sevenths",
+            "eighths",
+            "ninths",
+            "tenths",
+            "hundredths",
+            "thousandths",
+        ),
+        *("negative", "root", "base", "except", "excluding", "excluded", "if", "when", "unless", "without"),
+        *("or", "and", "than", "less", "below", "above", "infinity", "pi", "max", "min"),
+    }
+)
+"""Words behind a number that make another value of it and are no unit."""
 PERCENT = frozenset({"percent", "pct", "percentage"})
 _PART = re.compile(r"/|\^\s*\{?\s*(-?[123])\s*\}?|[^\W\d_]+|[°¢£]C?F?")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from guerdon.rewards._math_forms import Form, Rational
 from guerdon.rewards._math_units import Unit
@@ -21,7 +21,7 @@ class Quantity:
     is_percent: bool = False
     unit: Unit | None = None
     scale: Rational = 1
-    """A million, a dozen; the form has it already."""
+    """A million, a dozen, or the size of a unit that was converted; the form has it already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,12 @@ def quantities(value: Value) -> Iterator[Quantity]:
             yield from quantities(side)
 
 
-def with_unit(value: Value, unit: Unit | None) -> Value:
-    """A value whose quantity has another unit."""
-    return replace(value, unit=unit) if isinstance(value, Quantity) else value
+def as_interval(value: Value) -> Interval | None:
+    """The open interval that a pair may be."""
+    if isinstance(value, Interval):
+        return value
+    if isinstance(value, Collection) and value.kind == "tuple" and len(value.items) == 2:
+        low, high = value.items
+        if isinstance(low, Quantity) and isinstance(high, Quantity):
+            return Interval(low.form, high.form, (False, False))
+    return None

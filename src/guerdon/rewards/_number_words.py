@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from guerdon.errors import MissingExtraError
-
 _SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _SCALED = re.compile(
     r"(?<![\w.])([$€£¥]?)(\d+)(?:\.(\d+))?[ -](1000(?:000){0,3}|thousand|million|billion|trillion)\b"
@@ -43,6 +41,8 @@ _UNIT = re.compile(
     rf"(?<=\d)[\s-]*({'|'.join(sorted(map(re.escape, _UNIT_OF), key=len, reverse=True))})(?!\w)",
     re.IGNORECASE,
 )
+_SIGNS = {"dollar": "$", "euro": "€"}
+_MONEY = re.compile(r"(?<![\w.$€£])(\d+(?:\.\d+)?) (?:US )?(dollar|euro)s?\b", re.IGNORECASE)
 _GLUED = re.compile(r"(?<=\d)(km|cm|mm|kg|lbs?|ft|mph|mi|m)\b(?!['’])")
 
 
@@ -50,7 +50,7 @@ def with_figures(text: str) -> str:
     """The text with numbers in figures, without thousands separators, and units by their short names.
 
     >>> with_figures("twenty-four people, 3.50 million dollars, one hundred and five miles, World War II")
-    '24 people, 3500000 dollars, 105 mi, World War 2'
+    '24 people, $3500000, 105 mi, World War 2'
     """
     if _WORDED.search(text):
         text = _HUNDRED.sub(r"one \1", text)
@@ -62,15 +62,14 @@ def with_figures(text: str) -> str:
         text = _SCALED.sub(_scaled, text)
         text = _TRAILING_ZEROS.sub(lambda match: match[1] or "", text)
         text = _UNIT.sub(lambda match: _UNIT_OF[match[1].lower()], text)
+        text = _MONEY.sub(lambda match: f"{_SIGNS[match[2].lower()]}{match[1]}", text)
         text = _GLUED.sub(r" \1", text)
     return text
 
 
 def _alpha2digit(text: str) -> str:
-    try:
-        from text_to_num import alpha2digit
-    except ImportError as error:
-        raise MissingExtraError.of("text", "the short_answer reward") from error
+    from text_to_num import alpha2digit
+
     return str(alpha2digit(text, "en", 0))
 
 

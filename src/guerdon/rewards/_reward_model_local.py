@@ -251,22 +251,28 @@ def _libraries() -> tuple[Any, Any]:
     return torch, transformers
 
 
-_lock = threading.Lock()
-_models: dict[tuple[int, Loading], Model] = {}
+class _Loaded:
+    """The models of this process. Private to an object, so that loading one does not change the reward's version."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._models: dict[tuple[int, Loading], Model] = {}
+
+    def of(self, loading: Loading) -> Model:
+        key = (os.getpid(), loading)  # the thread of a parent process is not there in a fork
+        with self._lock:
+            if key not in self._models:
+                self._models[key] = Model(loading)
+            return self._models[key]
+
+    def after_fork(self) -> None:
+        self._lock = threading.Lock()  # another thread of the parent may have held it
+
+
+_loaded = _Loaded()
+os.register_at_fork(after_in_child=_loaded.after_fork)
 
 
 def model_of(loading: Loading) -> Model:
     """The model of this process for what it is loaded with, made at the first use. Raises what Model raises."""
-    key = (os.getpid(), loading)  # the thread of a parent process is not there in a fork
-    with _lock:
-        if key not in _models:
-            _models[key] = Model(loading)
-        return _models[key]
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()  # another thread of the parent may have held it
-
-
-os.register_at_fork(after_in_child=_after_fork)
+    return _loaded.of(loading)

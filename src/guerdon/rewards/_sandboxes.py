@@ -16,8 +16,34 @@ PRELOADED = (
 )
 """What programs of the field's data sets import, of the standard library; it is there before they start."""
 
-_lock = threading.Lock()
-_made: dict[tuple[int, str, tuple[str, ...]], Sandbox] = {}
+
+class _Made:
+    """What was made so far. Private to an object, so that using a reward does not change its version."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sandboxes: dict[tuple[int, str, tuple[str, ...]], Sandbox] = {}
+
+    def of(self, isolation: str, preload: tuple[str, ...]) -> Sandbox:
+        key = (os.getpid(), isolation, preload)  # a forked process must not talk on its parent's sockets
+        with self._lock:
+            if key not in self._sandboxes:
+                workers = 1 if inside_worker() else None
+                self._sandboxes[key] = Sandbox(isolation, workers=workers, preload=preload)
+            return self._sandboxes[key]
+
+    def after_fork(self) -> None:
+        self._lock = threading.Lock()  # another thread of the parent may have held it
+
+    def close(self) -> None:
+        for (pid, *_), sandbox in self._sandboxes.items():
+            if pid == os.getpid():
+                sandbox.close()
+
+
+_made = _Made()
+os.register_at_fork(after_in_child=_made.after_fork)
+atexit.register(_made.close)
 
 
 def shared(isolation: str = "auto", preload: tuple[str, ...] = PRELOADED) -> Sandbox:
@@ -26,24 +52,4 @@ def shared(isolation: str = "auto", preload: tuple[str, ...] = PRELOADED) -> San
     In a worker of the scoring engine, of which there is one a core, it has a single fork server. Raises
     InputError for an unknown isolation.
     """
-    key = (os.getpid(), isolation, preload)  # a forked process must not talk on its parent's sockets
-    with _lock:
-        if key not in _made:
-            workers = 1 if inside_worker() else None
-            _made[key] = Sandbox(isolation, workers=workers, preload=preload)
-        return _made[key]
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()  # another thread of the parent may have held it
-
-
-os.register_at_fork(after_in_child=_after_fork)
-
-
-@atexit.register
-def _close() -> None:
-    for (pid, *_), sandbox in _made.items():
-        if pid == os.getpid():
-            sandbox.close()
+    return _made.of(isolation, preload)

@@ -40,6 +40,12 @@ class Forms:
     """Names of persons, first name first: middle names may be absent, added or initials."""
     content: frozenset[str]
     """The words that carry its meaning, in the singular."""
+    proper: frozenset[str]
+    """Those of them that are names or figures."""
+    acronyms: frozenset[str]
+    """Its words that are written in capitals, and in small letters may be other words."""
+    is_person: bool
+    """Whether the question asks for a person."""
     polarity: bool | None
     """What it says where it is yes or no."""
 
@@ -52,12 +58,13 @@ def forms(gold: str, question: str) -> Forms:
     (('world', 'health', 'organization', 'who'), ('world', 'health', 'organization'), ('who',))
     """
     asked = read(question)
+    asks_person = _PERSON.search(question) is not None
     found: dict[Words, None] = {}
     names: dict[Words, None] = {}
     for reading in map(read, _spellings(gold)):
         for phrase in _phrases(reading.cased, asked):
             found[phrase] = None
-        if (not question or _PERSON.search(question)) and (name := _name(reading.cased)):
+        if (not question or asks_person) and (name := _name(reading.cased)):
             names[name] = None
     if _PLACE.search(question):
         for place in _places(gold):
@@ -66,8 +73,12 @@ def forms(gold: str, question: str) -> Forms:
     singulars = dict.fromkeys(tuple(map(common, phrase)) for phrase in found if phrase)
     words = frozenset(map(common, read(gold).cased))
     content = words - FUNCTION_WORDS or words
+    proper = frozenset(common(word) for word in read(gold).cased if not word.islower())
+    acronyms = frozenset(word.casefold() for word in read(gold).cased if word.isupper())
     says = polarity(read(gold).plain[0]) if len(words) == 1 else None
-    return Forms(tuple(phrases), tuple(singulars), tuple(names), content, says)
+    return Forms(
+        tuple(phrases), tuple(singulars), tuple(names), content, proper & content, acronyms, asks_person, says
+    )
 
 
 def polarity(word: str) -> bool | None:
@@ -160,7 +171,8 @@ def _name(cased: Words) -> Words | None:
         return None
     if {words[0].casefold(), words[-1].casefold()} & SMALL:
         return None
-    return tuple(word.casefold() for word in words)
+    parts = [list(word) if 2 <= len(word) <= 3 and word.isupper() else [word] for word in words]
+    return tuple(part.casefold() for group in parts for part in group)
 
 
 def _places(gold: str) -> Iterator[Words]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from guerdon.errors import MissingExtraError
 from guerdon.rewards._dates import contradicts, date_of, within
 from guerdon.rewards._short_forms import Forms, Words
 from guerdon.rewards._short_reading import Reading
@@ -14,6 +12,10 @@ from guerdon.rewards._short_words import FUNCTION_WORDS, SMALL
 
 _BETWEEN = 3
 """Words that may stand between a first and a last name."""
+_AMONG = 2
+"""Other words that may stand among those of an answer."""
+SHARE = 2 / 3
+"""Share of an answer's words that a loose match has to have."""
 _LONG = 9
 """Letters from which a word alone may be misspelled in strict mode."""
 
@@ -31,15 +33,26 @@ def matches(reading: Reading, wanted: Forms, tolerant: bool) -> Iterator[Match]:
     """Every place of a sentence that gives the answer, the surest kind of match first."""
     for phrase in wanted.phrases:
         yield from _dates(reading.plain, phrase)
-        yield from _runs(reading.plain, phrase, "word for word")
+        for match in _runs(reading.plain, phrase, "word for word"):
+            if not _is_other_word(reading, match, phrase, wanted):
+                yield match
     for phrase in wanted.singular:
-        yield from _runs(reading.singular, phrase, "but for the number of a noun")
+        for match in _runs(reading.singular, phrase, "but for the form of a word"):
+            if not _is_other_word(reading, match, phrase, wanted):
+                yield match
     for name in wanted.names:
         yield from _named(reading, name)
     for phrase in wanted.phrases:
         yield from _misspelled(reading.plain, phrase, tolerant)
+    yield from _rearranged(reading, wanted)
     if tolerant:
         yield from _loosely(reading, wanted)
+
+
+def _is_other_word(reading: Reading, match: Match, phrase: Words, wanted: Forms) -> bool:
+    """Whether an acronym is met by a word in small letters: "us" is not the US."""
+    is_small = len(phrase) == 1 and reading.cased[match.start].islower() and len(reading.cased) > 1
+    return is_small and phrase[0] in wanted.acronyms
 
 
 def _runs(words: Words, phrase: Words, how: str) -> Iterator[Match]:
@@ -79,32 +92,36 @@ def _named(reading: Reading, name: Words) -> Iterator[Match]:
     """A person's name with other or no middle names, or with initials."""
     first, *middle, last = name
     for end, word in enumerate(reading.plain):
-        if word != last or end == 0:
+        if word != last:
             continue
+        parts: list[str] = []
         for start in range(end - 1, max(-1, end - 2 - _BETWEEN), -1):
-            between = reading.cased[start + 1 : end]
-            if not all(word[:1].isupper() or word in SMALL for word in between):
-                break
-            if _is_first(reading.plain[start], first) and _are_middle(between, middle):
+            cased = reading.cased[start]
+            parts = [*_initials(reading.plain[start], cased), *parts]
+            if _is_first(parts[0], first) and _are_middle(parts[1:], middle):
                 yield Match(start, end + 1, "a name with other middle names")
                 break
-            if middle and not between and reading.plain[start] == middle[-1] and len(middle[-1]) > 2:
+            if middle and start == end - 1 and parts == middle[-1:] and len(parts[0]) > 2:
                 yield Match(start, end + 1, "the last two names")
                 break
+            if not (cased[:1].isupper() or cased in SMALL):
+                break
+
+
+def _initials(word: str, cased: str) -> list[str]:
+    """The letters of "JK", which stands for J. K.; else the word."""
+    return list(word) if 2 <= len(word) <= 3 and cased.isupper() else [word]
 
 
 def _is_first(word: str, first: str) -> bool:
     return word == first or (min(len(word), len(first)) == 1 and word[0] == first[0])
 
 
-def _are_middle(mine: Words, wanted: list[str]) -> bool:
-    """Whether two rows of middle names can be those of one person."""
-    names = [word.casefold() for word in mine if word not in SMALL]
-    others = [word for word in wanted if word not in SMALL]
-    if len(names) != len(others):
-        return True
+def _are_middle(mine: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether two rows of middle names can be those of one person: one is the beginning of the other."""
+    names, others = ([word for word in words if word not in SMALL] for words in (mine, wanted))
     return all(
-        a == b or (min(len(a), len(b)) == 1 and a[0] == b[0]) for a, b in zip(names, others, strict=True)
+        a == b or (min(len(a), len(b)) == 1 and a[0] == b[0]) for a, b in zip(names, others, strict=False)
     )
 
 
@@ -116,7 +133,9 @@ def _misspelled(words: Words, phrase: Words, tolerant: bool) -> Iterator[Match]:
         return
     at, length = absent[0], len(phrase)
     wanted = phrase[at]
-    if not _allowance(wanted, tolerant) or (not tolerant and length == 1 and len(wanted) < _LONG):
+    # Alone, a word that goes on where the other ends is derived from it, as Dominican is from Dominica.
+    derived = length == 1 and any(word.startswith(wanted) or wanted.startswith(word) for word in words)
+    if derived or not _allowance(wanted, tolerant) or (not tolerant and length == 1 and len(wanted) < _LONG):
         return
     for i, word in enumerate(words):
         start = i - at
@@ -138,27 +157,32 @@ def _is_near(word: str, wanted: str, tolerant: bool) -> bool:
     allowed = _allowance(wanted, tolerant)
     if not allowed or word[:1] != wanted[0] or abs(len(word) - len(wanted)) > allowed or not word.isalpha():
         return False
-    return int(_distance()(word, wanted, score_cutoff=allowed)) <= allowed
+    from rapidfuzz.distance.OSA import distance
+
+    return int(distance(word, wanted, score_cutoff=allowed)) <= allowed
 
 
-def _distance() -> Any:
-    try:
-        from rapidfuzz.distance.OSA import distance
-    except ImportError as error:
-        raise MissingExtraError.of("text", "the short_answer reward") from error
-    return distance
+def _rearranged(reading: Reading, wanted: Forms) -> Iterator[Match]:
+    """All words that carry meaning side by side: "the churches in Galatia" for "the churches of Galatia"."""
+    size = len(wanted.content)
+    if size < 2 or not wanted.content <= set(reading.singular):
+        return
+    places = [(i, word) for i, word in enumerate(reading.singular) if word in wanted.content]
+    for k in range(len(places) - size + 1):
+        group = places[k : k + size]
+        if len({word for _, word in group}) == size and group[-1][0] - group[0][0] < size + _AMONG:
+            yield Match(group[0][0], group[-1][0] + 1, "its words in another order")
 
 
 def _loosely(reading: Reading, wanted: Forms) -> Iterator[Match]:
     """All words that carry meaning in any order; a person's last name alone; related words."""
     at = {word: i for i, word in enumerate(reading.singular)}
-    for name in wanted.names:
+    for name in wanted.names if wanted.is_person else ():
         if len(name[-1]) > 3 and name[-1] in at and reading.cased[at[name[-1]]][:1].isupper():
             yield Match(at[name[-1]], at[name[-1]] + 1, "the last name")
-    places = [_related(word, at) for word in wanted.content]
-    if len(places) > 1 and None not in places:
-        found = [place for place in places if place is not None]
-        yield Match(min(found), max(found) + 1, "all of its words")
+    found = {word: place for word in wanted.content if (place := _related(word, at)) is not None}
+    if len(found) > 1 and len(found) >= SHARE * len(wanted.content) and wanted.proper <= found.keys():
+        yield Match(min(found.values()), max(found.values()) + 1, "most of its words, and every name")
 
 
 def _related(word: str, at: dict[str, int]) -> int | None:

@@ -15,8 +15,7 @@ _FOOTNOTE = re.compile(
     r"(?:(?<=[^\W\d_]{4})|(?<=[.,;:!?\"”’)])|(?<=[.,;:!?\"”’)] )|(?<= ))[¹²³⁰⁴-⁹]+|(?<=[\w.,;!?])\[\d{1,3}\]"
 )
 _INITIALS = re.compile(r"\b([A-Z])\.\s*(?=[A-Z]\.)")
-_TWO_LETTERS = re.compile(r"\b([A-Z]) ([A-Z])\b(?= ?[A-Z][a-z])")
-_SLASH = re.compile(r"(?<=[^\W\d_])\s*/\s*(?=[^\W\d_])")
+_SLASH = re.compile(r"(?<=[^\W\d_])\s*/\s*(?=\w)(?!h\b)|(?<=\d)\s*/\s*(?=[^\W\d_])")
 _NUMBER = re.compile(r"\b[Nn]o\.? ?(?=\d)")
 _POSSESSIVE = re.compile(r"(?<=\w)['’`]s\b")
 _NAMES = (
@@ -33,6 +32,11 @@ _NAMES = (
     (re.compile(r"\b(?:versus|vs)\b\.?"), "v"),
     (re.compile(r"\bLtd\b\.?"), "Limited"),
 )  # fmt: skip
+_ENDINGS = (
+    *(("our", "or"), ("tre", "ter"), ("ise", "ize"), ("ised", "ized"), ("ising", "izing"), ("yse", "yze")),
+    *(("isation", "ization"), ("ogue", "og"), ("aeology", "eology")),
+)
+_RANGE = re.compile(r"\b([12]\d{3}) (?:to|through|until|till) ([12]\d{3})\b")
 _NAMED = re.compile(r"Unit|Europ|[UNE]\.|USA|New York|Saint|Mount|Doctor|Junior|Senior|vers|vs|Ltd")
 
 
@@ -67,7 +71,7 @@ def read(sentence: str) -> Reading:
     if "." in text:
         text = _INITIALS.sub(r"\1.", text)
     text = with_dates(with_figures(text))
-    text = _POSSESSIVE.sub("", text)
+    text = _RANGE.sub(r"\1-\2", _POSSESSIVE.sub("", text))
     cased = tuple(words(text, _IGNORE))
     return Reading(cased, tuple(map(str.casefold, cased)), tuple(map(common, cased)), sentence)
 
@@ -88,5 +92,12 @@ def singular(word: str) -> str:
 
 
 def common(word: str) -> str:
-    """A word in lower case; a common noun, which has no capital, in the singular."""
-    return singular(word) if word.islower() else word.casefold()
+    """A word in lower case and American spelling; a common noun, which has no capital, in the singular."""
+    if not word.isalpha():
+        return word.casefold()
+    found = singular(word) if word.islower() else word.casefold()
+    if len(found) > 5:
+        for ending, other in _ENDINGS:
+            if found.endswith(ending):
+                return found[: -len(ending)] + other
+    return found

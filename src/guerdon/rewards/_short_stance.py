@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from guerdon.rewards._dates import with_dates
 from guerdon.rewards._short_matching import Match
 from guerdon.rewards._short_reading import Reading
-from guerdon.rewards._short_words import BESIDE, BOUNDS, DENIALS, TURNS, VERBS
+from guerdon.rewards._short_words import ASKING, BESIDE, BOUNDS, DENIALS, FUNCTION_WORDS, TURNS, VERBS
 from guerdon.rewards._text_answers import sentences
 
 _BEFORE = 4
@@ -25,13 +26,15 @@ _MEASURED = (
     ("at", "most"),
     ("up", "to"),
 )
+_SYNONYM = frozenset({"known", "called", "named", "termed"})
 _ITEMS = re.compile(r"[,;\n]+|\bor\b|\band\b|/", re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d+[.)])\s+", re.MULTILINE)
 _UNSURE = re.compile(
     r"\b(?:could|might|may|either|possibly|perhaps|maybe|one of)\b.{0,200}\bor\b", re.IGNORECASE
 )
 _TAKEN_BACK = re.compile(
-    r"\W*(?:no\b[,.;:!]|(?:no,? )?wait\b|correction\b|scratch that|on second thoughts?|sorry\b[,.;:]? (?:it|that|I)\b"
+    r"\W*(?:no\b[,.;:!]|(?:no,? )?wait\b(?:,? no\b)?"
+    r"|correction\b|scratch that|on second thoughts?|sorry\b[,.;:]? (?:it|that|I)\b"
     r"|actually,? (?:no|it|that|the)\b|I was (?:wrong|mistaken)|(?:that|this|it)(?:['’]s| is| was) "
     r"(?:actually )?(?:wrong|incorrect|not (?:right|correct|true)|false))",
     re.IGNORECASE,
@@ -43,6 +46,9 @@ _STATES = re.compile(
     r"\W*(?:(?:it|this|that|he|she|they)(?: is| was| were| are|['’]s|['’]re)) (?!not\b)", re.IGNORECASE
 )
 _PLACE = re.compile(r"\bwhere\b|\b(?:city|town|located|location)\b", re.IGNORECASE)
+_CAPITAL = re.compile(r"[A-Z\d\"“'‘$€£]")
+_MOST, _NEW = 0.75, 3
+"""Share of the question's words that a sentence takes up, and new words beside them, where it answers the question."""
 _FEW = 6
 """Words of a sentence that is an answer and nothing else."""
 
@@ -75,6 +81,9 @@ def _is_denied(reading: Reading, match: Match) -> bool:
 def _is_guess(reading: Reading, match: Match) -> bool:
     words = reading.plain
     after, before = words[match.end : match.end + 1], words[max(0, match.start - 1) : match.start]
+    if _SYNONYM & set(words[max(0, match.start - _BEFORE) : match.start]):
+        # "known as the uvea or uveal tract" has two names for one thing.
+        return False
     return after == ("or",) or before in (("or",), ("either",)) or bool(_UNSURE.search(reading.source))
 
 
@@ -106,33 +115,36 @@ def standing(text: str) -> list[str]:
     """The sentences of a text that it does not take back, as far as they state something."""
     found = sentences(text)
     for i in range(len(found) - 1, 0, -1):
-        if _TAKEN_BACK.match(found[i]):
-            found = found[i:]
+        if match := _TAKEN_BACK.match(found[i]):
+            found = [found[i][match.end() :].lstrip(" ,.;:!—–-"), *found[i + 1 :]]
             break
-    stated = [sentence for sentence in found if not sentence.endswith("?")]
-    return stated or found
+    # A question states nothing, but "Paris?" is an answer.
+    return [sentence for sentence in found if not sentence.endswith("?") or len(sentence.split()) <= 2]
 
 
-def is_answer(reading: Reading) -> bool:
-    """Whether a sentence says what the answer is and nothing else: "It is X.", "X."."""
+def is_answer(reading: Reading, asked: Reading) -> bool:
+    """Whether a sentence says what the answer is and nothing else: "It is X.", "X.", "The capital of Y is X."."""
     source = reading.source
     if (
-        len(reading.plain) > _FEW
-        or not source.endswith(".")
+        not source.endswith(".")
         or _OPENER.match(source)
         or _BULLET.match(source)
+        or not _CAPITAL.match(source)
     ):
         return False
-    if not re.match(r"[A-Z\d\"“'‘$€£]", source):
-        return False
-    return bool(_STATES.match(source)) or not VERBS & set(reading.plain)
+    if len(reading.plain) <= _FEW and (_STATES.match(source) or not VERBS & set(reading.plain)):
+        return True
+    given = set(asked.singular) - FUNCTION_WORDS - VERBS - ASKING
+    taken = given & set(reading.singular)
+    new = set(reading.singular) - set(asked.singular) - FUNCTION_WORDS - VERBS
+    return len(taken) >= max(2, _MOST * len(given)) and 0 < len(new) <= _NEW
 
 
 def guesses(text: str, question: str) -> list[str]:
     """The items of a text that is nothing but a list; none where it has a sentence, or is a place in its country."""
     if len(text) > 2_000 or VERBS & set(text.casefold().split()) or _VERBAL.search(text):
         return []
-    parts = [part.strip(" .*") for part in _ITEMS.split(_BULLET.sub("", text))]
+    parts = [part.strip(" .*") for part in _ITEMS.split(with_dates(_BULLET.sub("", text)))]
     if len(parts) == 1 and all(word.strip(",.").isdigit() for word in text.split()):
         parts = text.split()
     found = [part for part in parts if part]

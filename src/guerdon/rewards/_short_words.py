@@ -29,7 +29,7 @@ TITLES = _set(
 )
 """What stands before a name and is no part of it."""
 
-SUFFIXES = _set("jr sr ii iii iv 2 3 4 phd md esq")
+SUFFIXES = _set("jr sr phd md esq")
 """What stands after a name."""
 
 SMALL = _set("of the and de la le du van von der den da di al el bin ibn y for in on at to a an")
@@ -59,3 +59,6 @@ BESIDE = _set("near beside outside unlike beyond than before after until")
 
 BOUNDS = _set("over under above below nearly almost")
 """Words that make a number a bound."""
+
+ASKING = _set("who whom whose what which when where why how many much name tell me please")
+"""Words of a question that an answer does not take up."""

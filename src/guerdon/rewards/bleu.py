@@ -7,14 +7,16 @@ from typing import Any
 
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.reward.decorator import reward_function
+from guerdon.rewards._answers_visible import visible
 from guerdon.rewards._golds import accepted
 from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, yes_or_no
-from guerdon.rewards._text_answers import said
 from guerdon.types import EvaluateResult, MetricResult
 
 TOKENIZERS = ("13a", "intl", "zh", "char", "none")
 SMOOTHINGS = ("exp", "floor", "add-k", "none")
 MAX_ORDER = 8
+_BEYOND = 10_000
+"""Characters that a response is compared in, beyond twenty times those of the longest reference."""
 
 
 @reward_function(scale=(0, 1))
@@ -33,6 +35,9 @@ def bleu(
 
     References come from ``ground_truth`` and the column ``references``; several are used together, as BLEU
     defines it. What stands before ``</think>`` is not looked at.
+
+    A response of more than twenty times the reference's length and 10,000 characters is compared in that much
+    of its beginning; the rest counts as words in vain.
 
     ``tokenizer`` is one of sacrebleu's that need no download: ``13a`` (the default), ``intl``, ``zh``,
     ``char`` for scripts without spaces, ``none``. ``smoothing`` is ``exp``, ``floor``, ``add-k`` or
@@ -60,10 +65,14 @@ def bleu(
         yes_or_no(effective_order, "effective_order"),
     )
     golds = accepted(ground_truth, references)
-    found = metric.sentence_score(said(response_text(response)).strip(), list(golds))
+    text = visible(response_text(response)).strip()
+    read = text[: 20 * max(map(len, golds)) + _BEYOND]
+    found = metric.corpus_score([read], [[gold] for gold in golds])
+    # The precision of every order shrinks with the length, and with them their mean.
+    share = len(read) / max(1, len(text))
     metrics = {"brevity_penalty": MetricResult(found.bp)}
     # Rounding leaves a full match a hair over 100.
-    return EvaluateResult(min(1.0, max(0.0, round(found.score / 100, 12))), reason=None, metrics=metrics)
+    return EvaluateResult(min(1.0, max(0.0, round(share * found.score / 100, 12))), metrics=metrics)
 
 
 def _order(value: Any) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from guerdon.reward.decorator import reward_function
+from guerdon.rewards._answers_visible import visible
 from guerdon.rewards._golds import accepted
 from guerdon.rewards._parameters import one_of, response_text, yes_or_no
-from guerdon.rewards._text import DEFAULT, gold_words, occurs, words
-from guerdon.rewards._text_answers import said
+from guerdon.rewards._text import DEFAULT, MAX_TEXT, gold_words, occurs, words
 from guerdon.types import EvaluateResult, MetricResult
 
 NEEDS = ("any", "all")
@@ -28,7 +28,8 @@ def contains(
 
     Words match as wholes and in their order: ``art`` is not in "party", ``5`` not in "15" or "-5". Case,
     accents of composition, articles and punctuation between words do not count. Scripts without spaces are
-    matched by character. What stands before ``</think>`` and in comments of HTML is not looked at.
+    matched by character. What stands before ``</think>`` and in comments of HTML is not looked at; of
+    a response of more than 100,000 characters the last count.
 
     ``need="all"`` wants every accepted answer in the response, not just one.
 
@@ -52,7 +53,7 @@ def contains(
     golds = accepted(ground_truth, answers, aliases)
     wants_all = one_of(need, NEEDS, "need") == "all"
     ignore = DEFAULT - {"case"} if yes_or_no(case_sensitive, "case_sensitive") else DEFAULT
-    text = words(said(response_text(response)), ignore)
+    text = words(visible(response_text(response))[-MAX_TEXT:], ignore)
     missing = [gold for gold in golds if not occurs(gold_words(gold, ignore), text)]
     share = 1 - len(missing) / len(golds)
     right = not missing if wants_all else len(missing) < len(golds)

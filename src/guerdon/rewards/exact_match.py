@@ -7,10 +7,11 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
+from guerdon.rewards._answers_visible import visible
 from guerdon.rewards._golds import accepted
 from guerdon.rewards._parameters import response_text, shown, text_list
 from guerdon.rewards._text import DEFAULT, KINDS, gold_words, normal, words
-from guerdon.rewards._text_answers import bare, claims, places, said
+from guerdon.rewards._text_answers import bare, claims, places
 from guerdon.types import EvaluateResult, MetricResult
 
 
@@ -56,7 +57,7 @@ def exact_match(
     dropped = _ignored(ignore)
     golds = accepted(ground_truth, answers, aliases)
     where = places(extract, ("all",))
-    text = said(response_text(response))
+    text = visible(response_text(response))
     found = claims(text, where)
     metric = MetricResult(float(bool(found)), success=bool(found))
     if not found:

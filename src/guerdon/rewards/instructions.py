@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-# Each of these modules enters its kinds.
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards import (
     _instructions_form,
+    _instructions_functions,
     _instructions_length,
     _instructions_training,
     _instructions_words,
@@ -21,11 +21,16 @@ from guerdon.rewards._instructions_row import instructions_of
 from guerdon.rewards._parameters import one_of, response_text, shown, yes_or_no
 from guerdon.types import EvaluateResult, MetricResult
 
-__all__ = ["MODES", "SCORINGS", "instructions"]
-
 MODES = ("strict", "loose")
 SCORINGS = ("all", "share")
-_FAMILIES = (_instructions_form, _instructions_length, _instructions_training, _instructions_words)
+_FAMILIES = (
+    _instructions_form,
+    _instructions_functions,
+    _instructions_length,
+    _instructions_training,
+    _instructions_words,
+)
+"""The modules of the kinds; a module enters its kinds when it is imported."""
 
 
 @reward_function(scale=(0, 1))
@@ -44,7 +49,8 @@ def instructions(
 
     The row's ``instruction_id_list`` names the kinds and ``kwargs`` holds an object of arguments for each of
     them, both also as JSON; arguments that are null count as not there. Without them the ``ground_truth``
-    holds such objects, ``{"instruction_id": [...], "kwargs": [...]}``, as trainers write them.
+    holds such objects, ``{"instruction_id": [...], "kwargs": [...]}``, as trainers write them, or calls such as
+    ``{"func_name": "verify_keywords", "keyword_list": [...]}``.
 
     ``mode="strict"`` checks the response as it is. ``mode="loose"`` is content where one of eight forms of it
     follows the instruction: as it is, without its first line, without its last, without both, and each of
@@ -145,6 +151,6 @@ def _names(wanted: list[Instruction]) -> list[str]:
 
 
 def _reason(metrics: Mapping[str, MetricResult]) -> str:
-    broken = [f"{name}: {metric.reason}" for name, metric in metrics.items() if not metric.success]
+    broken = [f"{name} ({metric.reason})" for name, metric in metrics.items() if not metric.success]
     told = f"{len(metrics) - len(broken)} of {len(metrics)} followed"
-    return "; ".join([told, *broken])
+    return "; not ".join([told, ", ".join(broken)]) if broken else told

@@ -22,7 +22,10 @@ _NOT_A_WORD = re.compile(r"[\d_@/\\=^{}<>|]")
 # A chunk is what is told at once: long enough to be told, short enough to catch a change within a sentence.
 _CHUNK = 10.0
 _CHUNKS = 2_000
-_SURE, _EXCLUDED, _VAGUE = 0.6, 0.1, 0.3
+_TOLD, _RULED_OUT, _LIKELY = 0.3, 33.0, 0.1
+"""The confidence from which a language is told; how many times likelier than the wanted one rules that out; the
+confidence from which the wanted one is not ruled out at all.
+"""
 _SHORT = 3.0
 _LONGEST_WORD = 60
 # In scripts without spaces a word is two characters, more or less.
@@ -82,13 +85,15 @@ def language(
     language of the prompt; a region, as in ``pt-BR``, does not matter. ``part`` is ``response``, ``thinking``
     for what stands before ``</think>``, or ``answer`` for what stands after it.
 
-    Code, formulas, tags, addresses, numbers, single letters and names are left out. The rest is told ten words
-    at a time and never across sentences, each script apart; what is too short to be told by itself is told
-    together with the rest of its kind. Where that is still one or two words that could be of many languages, such
-    as "OK", the reward does not apply. Names are capitalised words within a sentence, unless most words are
-    capitalised, and capitalised words of Latin script in a language of another script. Where no words are
-    left, as in an empty response, the score is 0. Bosnian, Croatian and Serbian count as one language, Indonesian
-    and Malay, and the forms of Norwegian: short texts in them cannot be told apart.
+    Code, formulas, tags, addresses, numbers, single letters and names are left out; of a response that is nothing
+    but code, what stands in it is looked at. The rest is told ten words at a time and never across sentences, each
+    script apart; what cannot be told by itself is told together with the rest of its kind, and left out where that
+    does not help. Where all there is are one or two words that could be of many languages, such as "OK", the
+    reward does not apply. Names are capitalised words within a sentence, unless most words are capitalised, and
+    capitalised words of Latin script in a language of another script. Where no words are left, as in an empty
+    response, the score is 0. Bosnian, Croatian and Serbian count as one language, Indonesian and Malay, and the
+    forms of Norwegian: short texts in them cannot be told apart. Of more than 200,000 characters both ends are
+    looked at.
 
     Scale: 0 to 1.
 
@@ -111,7 +116,7 @@ def language(
     code = _of_prompt(prompt) if target == OF_PROMPT else code_of(target)
     if code is None:
         return EvaluateResult(reason="the prompt has no words to tell its language by")
-    counted = _counted(_chunks(prose(ends(text))), code)
+    counted = _counted(_chunks(_language_in(ends(text))), code)
     named = name_of(code)
     if counted is None:
         return EvaluateResult(reason="too few words to tell a language by")
@@ -123,6 +128,12 @@ def language(
     others = [f"{other} {count}" for other, count in counted.most_common() if other != code and count]
     reason = f"{counted[code]} of {total} words are {named}" + "".join(f"; {o}" for o in others[:5])
     return EvaluateResult(share, reason=reason, metrics=_metrics(share, total, reason, named))
+
+
+def _language_in(text: str) -> str:
+    """The prose of a text; of one that is nothing but code, what stands in it."""
+    said = prose(text)
+    return said if any(map(str.isalpha, said)) else prose(text.replace("`", " ").replace("~~~", " "))
 
 
 def _metrics(share: float, total: int, reason: str, named: str) -> dict[str, MetricResult]:
@@ -233,15 +244,18 @@ def _counted(chunks: Iterator[_Chunk], code: str) -> Counter[str] | None:
             counts[code if told in wanted else told] += chunk.words
         else:
             unsure.append(chunk)
-    if unsure:
-        together = _joined(unsure)
-        ranking = detect(together.text)
-        first, confidence = ranking[0]
-        ours = confidence_in(wanted, ranking)
-        if not counts.total() and together.words < _SHORT and first not in wanted and confidence < _VAGUE:
-            return None
-        likely = first in wanted or ours >= _EXCLUDED or 2 * ours >= confidence
-        counts[code if likely else first] += together.words
+    if not unsure:
+        return counts
+    together = _joined(unsure)
+    ranking = detect(together.text)
+    first, confidence = ranking[0]
+    ours = confidence_in(wanted, ranking)
+    if first in wanted or ours >= _LIKELY or 2 * ours >= confidence:
+        counts[code] += together.words
+    elif confidence >= _TOLD or (not counts.total() and together.words >= _SHORT):
+        counts[first] += together.words
+    elif not counts.total():
+        return None
     return counts
 
 
@@ -254,14 +268,17 @@ def _scripts(code: str) -> set[str]:
 def _told(chunk: _Chunk, wanted: frozenset[str]) -> str | None:
     """The language of one chunk; None where it cannot be told by itself."""
     ranking = detect(chunk.text)
-    first, confidence = ranking[0]
-    if first in wanted:
-        return first
-    is_sure = confidence >= _SURE and confidence_in(wanted, ranking) < _EXCLUDED
-    return first if is_sure and chunk.words >= _SHORT else None
+    first = ranking[0][0]
+    return first if first in wanted or (chunk.words >= _SHORT and _is_sure(ranking, wanted)) else None
+
+
+def _is_sure(ranking: list[tuple[str, float]], wanted: frozenset[str]) -> bool:
+    """Whether another language is told, and the wanted one ruled out."""
+    confidence = ranking[0][1]
+    return confidence >= _TOLD and confidence_in(wanted, ranking) * _RULED_OUT < confidence
 
 
 def _foreign(chunk: _Chunk) -> str:
     """What to call a chunk in a script that the target is not written in."""
     ranking = detect(chunk.text)
-    return ranking[0][0] if ranking[0][1] >= _SURE else f"{chunk.script.capitalize()} script"
+    return ranking[0][0] if ranking[0][1] >= _TOLD else f"{chunk.script.capitalize()} script"

@@ -17,6 +17,7 @@ from guerdon.rewards._answers import PLACES, POLICIES, Answer, clean, final_answ
 from guerdon.rewards._math_equality import equal
 from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError
 from guerdon.rewards._math_library import agrees, math_verify, parsed
+from guerdon.rewards._math_measures import spoken
 from guerdon.rewards._math_quantities import Rules
 from guerdon.rewards._math_reading import read
 from guerdon.rewards._math_tokens import is_word
@@ -124,7 +125,7 @@ def math(
         _share(absolute_tolerance, "absolute_tolerance"),
         yes_or_no(require_units, "require_units"),
         yes_or_no(order_matters, "order_matters"),
-        bool(_ASKS_PERCENT.search(prompt)),
+        "percent" in prompt.lower() and bool(_ASKS_PERCENT.search(prompt)),
     )
     policy = one_of(candidates, POLICIES, "candidates")
     golds = [_gold_of(text) for text in _gold_texts(ground_truth)]
@@ -146,6 +147,8 @@ class _Gold:
     value: Value | None
     """None where only math-verify reads it, and for prose."""
     words: frozenset[str]
+    plain: str
+    """The text in normal spelling."""
     is_prose: bool = False
     """Whether it only equals itself."""
 
@@ -196,19 +199,23 @@ def _gold_of(text: str) -> _Gold:
     wanted = marked.text if marked else clean(said)
     if (refusal := _refusal(wanted)) is not None:
         raise InputError(f"the ground truth {shown(text)} cannot be read: {refusal}")
-    words = _words(wanted)
+    words, plain = _words(wanted), normal(wanted)
     if _is_said(wanted):
-        return _Gold(wanted, None, words, is_prose=True)
+        return _Gold(wanted, None, words, plain, is_prose=True)
     value = _reading(wanted)
     if isinstance(value, TooLargeError):
         raise DeadlineError(f"the ground truth {shown(wanted)} cannot be evaluated: {value}")
     if not isinstance(value, ArithmeticError):
-        return _Gold(wanted, value, words)
+        return _Gold(wanted, value, words, plain)
     if _has_words(wanted):
-        return _Gold(wanted, None, words, is_prose=True)
+        return _Gold(wanted, None, words, plain, is_prose=True)
     if isinstance(value, UndefinedError) or parsed(wanted).expression is None:
         raise InputError(f"the ground truth {shown(text)} cannot be read as mathematics")
-    return _Gold(wanted, None, words)
+    return _Gold(wanted, None, words, plain)
+
+
+def _is_digits(text: str) -> bool:
+    return text.isdecimal() and text.isascii()
 
 
 def _is_said(text: str) -> bool:
@@ -280,21 +287,25 @@ def _objection(answer: Answer, golds: Sequence[_Gold]) -> str | None:
 
 
 def _words(text: str) -> frozenset[str]:
+    if not _LETTERS.search(text):
+        return frozenset()
     found = _WORD.findall(_COMMAND.sub(" ", text))
     return frozenset(word.lower().replace("’", "'") for word in found)
 
 
 def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
     """Whether a text equals the ground truth. Raises DeadlineError for a number beyond evaluation."""
-    mine, wanted = normal(text), normal(gold.text)
+    wanted = gold.plain
+    if _is_digits(text) and _is_digits(wanted) and rules.relative is None and rules.absolute is None:
+        return int(text) == int(wanted)
+    mine = normal(text)
     if mine == wanted:
         return True
-    if gold.is_prose or isinstance(gold.value, Word):
-        if mine.casefold() == wanted.casefold():
-            return True
-        if gold.is_prose:
-            return False
+    if (gold.is_prose or isinstance(gold.value, Word)) and mine.casefold() == wanted.casefold():
+        return True
     value = _reading(text)
+    if gold.is_prose:
+        return isinstance(value, Word) and value == Word(spoken(wanted))
     if isinstance(value, TooLargeError):
         raise DeadlineError(f"the answer {shown(text)} cannot be evaluated: {value}")
     if isinstance(value, UndefinedError):

@@ -10,9 +10,10 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
+from guerdon.rewards._answers_visible import visible
 from guerdon.rewards._choices import Options, label_pattern, named, options_of
 from guerdon.rewards._parameters import one_of, response_text, shown
-from guerdon.rewards._text_answers import Claim, at_place, is_retracted, places, said, sentences, standing
+from guerdon.rewards._text_answers import Claim, at_place, is_retracted, places, sentences, standing
 from guerdon.types import EvaluateResult, MetricResult
 
 PLACES = ("boxed", "tag", "hashes", "label", "phrase", "all")
@@ -77,7 +78,7 @@ def multiple_choice(
     gold = _gold(ground_truth, given)
     last = one_of(candidates, POLICIES, "candidates") == "last"
     any_of = one_of(need, NEEDS, "need") == "any"
-    text = said(response_text(response))[-_READ:]
+    text = visible(response_text(response))[-_READ:]
     text = text if text.isascii() else unicodedata.normalize("NFKC", text)
     found = _choice(text, given, places(extract, PLACES), last)
     metric = MetricResult(float(found is not None), success=found is not None)

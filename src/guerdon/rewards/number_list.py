@@ -13,7 +13,7 @@ from guerdon.reward.decorator import reward_function
 from guerdon.rewards._answers import readable
 from guerdon.rewards._numbers import normal, number
 from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, yes_or_no
-from guerdon.rewards._text_answers import bare, claims, places, said
+from guerdon.rewards._text_answers import bare, claims, places
 from guerdon.types import EvaluateResult, MetricResult
 
 DUPLICATES = ("count", "ignore")
@@ -78,10 +78,10 @@ def number_list(
     """
     ordered = yes_or_no(order_matters, "order_matters")
     once = one_of(duplicates, DUPLICATES, "duplicates") == "ignore"
-    slack = Fraction(non_negative(tolerance, "tolerance") or 0)
+    slack = Fraction(repr(non_negative(tolerance, "tolerance") or 0))
     shares = one_of(scoring, SCORINGS, "scoring") == "share"
     gold = _gold(ground_truth)
-    mine = _given(readable(said(response_text(response)))[-_READ:], places(extract, PLACES))
+    mine = _given(readable(response_text(response))[-_READ:], places(extract, PLACES))
     if mine is None:
         return EvaluateResult(0.0, reason="no list found", metrics=_metrics(0.0, 0.0, False))
     if once:
@@ -125,11 +125,19 @@ def _in_json(text: str) -> list[Fraction] | None:
 
 def _values(items: list[Any]) -> list[Fraction] | None:
     """The numbers of a list; None where one of its items is none."""
-    found = [
-        None if isinstance(item, bool) or not isinstance(item, str | int | float) else _value(str(item))
-        for item in items
-    ]
-    return [item for item in found if item is not None] if None not in found else None
+    if any(isinstance(item, bool) or not isinstance(item, str | int | float) for item in items):
+        return None
+    return _each(map(str, items))
+
+
+def _each(parts: Iterable[str]) -> list[Fraction] | None:
+    found = []
+    for part in parts:
+        # Most texts are no lists, and their first words say so.
+        if (value := _value(part)) is None:
+            return None
+        found.append(value)
+    return found
 
 
 def _value(text: str) -> Fraction | None:
@@ -153,9 +161,8 @@ def _numbers(text: str) -> list[Fraction] | None:
         # "1,000, 2" has thousands; a comma without a space in "1,2" or "1,200" stands between numbers.
         if split is _WIDE and len(parts) == 1 and "," in parts[0]:
             continue
-        found = [_value(part) for part in parts]
-        if None not in found:
-            return [value for value in found if value is not None]
+        if found := _each(parts):
+            return found
     return None
 
 

@@ -14,7 +14,7 @@ from guerdon.rewards._words import ends, units
 from guerdon.types import EvaluateResult, MetricResult
 
 DEFAULT_TARGET = 3
-_LEAST_WORDS = 3
+_LEAST_WORDS = 2
 _COMPARED = 30
 _STEP_WORDS = "step|schritt|étape|etape|paso|passo|stap|steg|krok|шаг|крок|adım|bước|langkah|ステップ|단계"
 _FIRSTLY = (
@@ -53,7 +53,7 @@ def reasoning_steps(response: str, *, target: int = DEFAULT_TARGET, part: str = 
     Steps are marked at the beginning of a line by ``Step 1`` (also in other languages), by ``1.`` or ``1)`` or by a
     bullet, and at the beginning of a sentence by ``First,``, ``Second,``, ``Next,``, ``Then,``, ``Finally,`` and
     their like. Bullets count where nothing is numbered; elsewhere they are the details of a step. A marker counts
-    only with something after it that no other step says, three words or a formula, and the same number or word
+    only with something after it that no other step says, two words or a formula, and the same number or word
     counts once: stuffing markers gains nothing. Code is left out.
 
     ``part`` is ``response``, ``thinking`` for what stands before ``</think>``, or ``answer`` for what stands after.

@@ -7,10 +7,10 @@ from typing import Any
 
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.reward.decorator import reward_function
+from guerdon.rewards._answers_visible import visible
 from guerdon.rewards._golds import accepted
 from guerdon.rewards._parameters import one_of, response_text, shown, yes_or_no
 from guerdon.rewards._text import words
-from guerdon.rewards._text_answers import said
 from guerdon.types import EvaluateResult, MetricResult
 
 KINDS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
@@ -65,7 +65,7 @@ def rouge(
     for gold in golds:
         if not _has_words(scorer, gold):
             raise InputError(f'the reference {shown(gold)} has no word of ASCII; use tokenizer="unicode"')
-    text = said(response_text(response)).strip()
+    text = visible(response_text(response)).strip()
     read = text[: 4 * max(map(len, golds)) + _BEYOND]
     found = max((scorer.score(gold, read)[name] for gold in golds), key=lambda score: score.fmeasure)
     precision = found.precision * len(read) / max(1, len(text))

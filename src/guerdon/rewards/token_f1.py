@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from guerdon.reward.decorator import reward_function
+from guerdon.rewards._answers_visible import visible
 from guerdon.rewards._golds import accepted
 from guerdon.rewards._parameters import response_text, shown
-from guerdon.rewards._text import gold_words, words
-from guerdon.rewards._text_answers import bare, claims, places, said
+from guerdon.rewards._text import MAX_TEXT, gold_words, words
+from guerdon.rewards._text_answers import bare, claims, places
 from guerdon.types import EvaluateResult, MetricResult
 
 
@@ -31,6 +32,8 @@ def token_f1(
 
     ``extract`` says where the answer stands: ``all`` (the default), ``boxed``, ``tag``, ``hashes``,
     ``label`` or ``phrase``; of several in one place the last.
+    Of a response of more than 100,000 characters that many are compared, and the rest counts as words in
+    vain.
 
     Scale: 0 to 1.
 
@@ -44,20 +47,22 @@ def token_f1(
     0.667
     """
     golds = accepted(ground_truth, answers, aliases)
-    found = claims(said(response_text(response)), places(extract, ("all",)))
+    found = claims(visible(response_text(response)), places(extract, ("all",)))
     text = found[-1].text if found else ""
-    given = Counter(words(text if extract is None else bare(text)))
-    best, precision, recall, gold = max((*_overlap(given, gold), gold) for gold in golds)
+    text = text if extract is None else bare(text)
+    given = Counter(words(text[:MAX_TEXT]))
+    share = min(1.0, MAX_TEXT / max(1, len(text)))
+    best, precision, recall, gold = max((*_overlap(given, gold, share), gold) for gold in golds)
     reason = f"closest to {shown(gold)}" if best else "no word in common"
     metrics = {"precision": MetricResult(precision), "recall": MetricResult(recall)}
     return EvaluateResult(best, reason=reason, metrics=metrics)
 
 
-def _overlap(given: Counter[str], gold: str) -> tuple[float, float, float]:
+def _overlap(given: Counter[str], gold: str, share: float) -> tuple[float, float, float]:
     """F1, precision and recall."""
     wanted = Counter(gold_words(gold))
     shared = (given & wanted).total()
     if not shared:
         return 0.0, 0.0, 0.0
-    precision, recall = shared / given.total(), shared / wanted.total()
+    precision, recall = share * shared / given.total(), shared / wanted.total()
     return 2 * precision * recall / (precision + recall), precision, recall

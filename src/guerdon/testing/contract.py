@@ -23,6 +23,8 @@ REPEATS = 3
 _SHOWN = 5
 """Examples that are listed of one thing that is broken."""
 _EXCERPT = 80
+_LARGE = 500_000
+"""Characters of a hostile response beyond which it is scored in fewer ways."""
 # What a reward may say of a sample in place of a score. Everything else is a fault of the reward.
 _CLEAN = frozenset({"input", "binding", "not_applicable"})
 _DEFAULT_ROW = {
@@ -145,10 +147,11 @@ class _Check:
             trial.seconds = max(took, self.call.timeout) if outcome.kind == "timeout" else took
             if fault := self._fault(trial):
                 self._add(fault.partition(" ")[0], f"{trial.name}: {fault}{_excerpt(trial)}")
-        steady = self._steady()
-        again, _ = in_workers(self.call, [trial.sample for _ in range(REPEATS - 1) for trial in steady])
-        repeats = [[again[n + r * len(steady)] for r in range(REPEATS - 1)] for n in range(len(steady))]
-        self._compare(steady, repeats, "when it is scored again")
+        # The ways repeat the hostile ones.
+        rows = [trial for trial in self._steady() if not trial.hostile]
+        again, _ = in_workers(self.call, [trial.sample for _ in range(REPEATS - 1) for trial in rows])
+        repeats = [[again[n + r * len(rows)] for r in range(REPEATS - 1)] for n in range(len(rows))]
+        self._compare(rows, repeats, "when it is scored again")
 
     def malformed(self) -> None:
         """Score what is no conversation, among rows that are."""
@@ -174,7 +177,11 @@ class _Check:
 
     def way(self, name: str) -> None:
         """Compare with the verdicts of another way."""
-        steady = [t for t in self._steady() if name != "http" or travels(t.sample)]
+        steady = self._steady()
+        if name == "http":
+            steady = [trial for trial in steady if travels(trial.sample)]
+        elif name != "call":  # a megabyte takes long and says nothing new of batches and threads
+            steady = [trial for trial in steady if len(trial.sample.response) <= _LARGE or not trial.hostile]
         try:
             outcomes = go(name, self.call, [trial.sample for trial in steady])
         except HangError:

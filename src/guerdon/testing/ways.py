@@ -51,12 +51,10 @@ def _alone(call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:
 
 
 def _batch(call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:
-    """All at once, each of them twice."""
-    results = call.reward.evaluate_batch([*samples, *samples])
-    return [
-        [pack(first), pack(second)]
-        for first, second in zip(results[: len(samples)], results[len(samples) :], strict=True)
-    ]
+    """All at once, each row twice."""
+    results = [pack(result) for result in call.reward.evaluate_batch([*samples, *samples[: call.rows]])]
+    again = results[len(samples) :]
+    return [[result, *again[i : i + 1]] for i, result in enumerate(results[: len(samples)])]
 
 
 def _permuted(call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:

@@ -11,7 +11,7 @@ _DECIMAL = re.compile(r"(-?)(\d*)\.(\d+)")
 _FRACTION = re.compile(r"(-?)\\[dt]?frac\s*(?:\{(-?\d+)\}|(\d))\s*(?:\{(\d+)\}|(\d))|(-?\d+)/(\d+)()()")
 _UNIT = re.compile(r"\s*\\(?:text|mbox|mathrm)\{\s*(?!and|or)[^{}]*\}(?:\^\{?\d\}?)?\s*$|\s*\^\{?\\circ\}?$")
 _OUTER = re.compile(
-    r"(?P<open>\\left\s*[(\[]|\\\{|[(\[])(?P<inside>.*)(?P<close>\\right\s*[)\]]|\\\}|[)\]])", re.DOTALL
+    r"(?P<open>\\left\s*[(\[]|\\\{|[(\[])(?P<inside>.*?)(?P<close>\\right\s*[)\]]|\\\}|[)\]])", re.DOTALL
 )
 _WORDS = re.compile(r"\\(?:text|mbox|mathrm)\{([^{}]*)\}|([A-Za-z]{3,}|[A-F])")
 _EXPRESSION = re.compile(r"(?:\\(?:[dt]?frac|sqrt|pi|cos|sin|left|right|!|circ)|\\ |[-+\w\s{}()^/.])+")
@@ -89,7 +89,8 @@ def gold_of(text: str) -> Gold:
     )
     opening = outer["open"].removeprefix(r"\left").strip() if outer and inside is not None else ""
     closing = outer["close"].removeprefix(r"\right").strip() if outer and inside is not None else ""
-    bare = text if words else _UNIT.sub("", text)
+    # The degrees of an angle inside of cos 15° are no unit of the whole.
+    bare = text if words or re.search(r"\\(?:sin|cos|tan)", text) else _UNIT.sub("", text)
     return Gold(text, number, opening, closing, parts, words, bare or text)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from guerdon.accuracy.suites._golds import Gold, number_of
-from guerdon.accuracy.suites._rewrites import Rewrite, box, near_miss
+from guerdon.accuracy.suites._rewrites import Rewrite, near_miss
 
 _FLIPPED = {"(": "[", "[": "(", ")": "]", "]": ")"}
 _TURNS = re.compile(r"percent|\\?%|as a (?:common )?fraction of", re.IGNORECASE)
@@ -58,7 +58,7 @@ def _structures(gold: Gold) -> Iterator[tuple[str, str]]:
     parts = gold.parts
     if len(parts) > 1 and not gold.is_union and not gold.is_matrix:
         inside = ", ".join(parts[:-1])
-        yield "one element dropped", f"{gold.opening}{inside}{gold.closing}" if gold.is_list else inside
+        yield "one element dropped", f"{gold.opening}{inside}{gold.closing}"
         if not gold.is_interval:
             yield "one element more", f"{gold.opening}{', '.join([*parts, '9999'])}{gold.closing}"
     if gold.is_tuple and not gold.is_interval and parts[0] != parts[-1]:
@@ -128,8 +128,3 @@ def tricks(gold: Gold) -> Iterator[Rewrite]:
     }
     for kind, text in shown.items():
         yield Rewrite(kind, text)
-
-
-def spray(gold: Gold) -> Rewrite:
-    """All small numbers in one box, and the gold."""
-    return Rewrite("a spray", box(", ".join([*map(str, range(20)), gold.text])))

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from guerdon.accuracy.suites._golds import Gold, number_of
 from guerdon.accuracy.suites._rewrites import Rewrite, box, near_miss
 
-_SIMPLE = re.compile(r"\\frac\{(\d+)\}\{(\d+)\}")
+# A fraction behind a digit is the part of a mixed number.
+_SIMPLE = re.compile(r"(?<![\d ])\\frac\{(\d+)\}\{(\d+)\}")
+_ROOT = re.compile(r"\\sqrt\s*(?:\{(\d+)\}|(\d))")
 _FULLWIDTH = str.maketrans("0123456789", "０１２３４５６７８９")
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
@@ -122,9 +124,9 @@ def _structures(gold: Gold) -> Iterator[tuple[str, str]]:
         yield "a dot after the coefficient", re.sub(r"(\d)\s*(\\sqrt|\\pi)", r"\1 \\cdot \2", text)
         yield (
             "a root over a number",
-            re.sub(r"\\[dt]?frac\{(\\sqrt\{?\d+\}?)\}\{(\d+)\}", r"\\frac{1}{\2}\1", text),
+            re.sub(r"\\[dt]?frac\{(\\sqrt(?:\{\d+\}|\d))\}\{(\d+)\}", r"\\frac{1}{\2}\1", text),
         )
-        yield "powers in place of roots", re.sub(r"\\sqrt\s*\{?(\d+)\}?(?!\d|\})", r"{\1}^{1/2}", text)
+        yield "powers in place of roots", _ROOT.sub(r"{\1\2}^{1/2}", text)
     if found := re.fullmatch(r"([a-zA-Z])\s*=\s*([^=]+)", text):
         if found[1] not in "y":
             yield "without the name", found[2]
@@ -173,7 +175,7 @@ def _spellings(gold: Gold) -> Iterator[tuple[str, str]]:
     if "\\text" not in text:
         yield "digits of full width", text.translate(_FULLWIDTH)
     yield "pi as a letter", re.sub(r"\\pi(?![A-Za-z])\s*", "π", text)
-    yield "roots as signs", re.sub(r"\\sqrt\s*\{?(\d+)\}?", r"√{\1}", text)
+    yield "roots as signs", _ROOT.sub(r"√{\1\2}", text)
     yield "infinity as a sign", text.replace(r"\infty", "∞")
     yield "unions as signs", text.replace(r"\cup", "∪")
     yield "powers as signs", re.sub(r"\^2(?!\d)", "²", text).replace("^3", "³") if "^{" not in text else text
