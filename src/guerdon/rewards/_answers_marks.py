@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from guerdon.rewards._answers_formulas import (
@@ -55,6 +55,10 @@ _LABEL = re.compile(
     r"|[{,]\s*\"(?i:final_answer|answer)\"\s*:\s*\"?"
     r"|\b(?i:final answer[ \t]*[:=]|answer[ \t]*=(?!=))(?:\*\*|__)?\s*",
     re.MULTILINE,
+)
+# Whatever is a label holds one of these; they are quick to look for.
+_LABEL_SIGNS = re.compile(
+    r"a(?:ns|ntwort|(?:\*\*|__)?[ \t]*[:=])|respuesta|ponse|posta|твет|[答답]", re.IGNORECASE
 )
 _SENTENCE_END = re.compile(r"\.(?=\s|$)|\n|。|</")
 _JSON_END = re.compile(r"\"?\s*(?:,\s*\"|\}\s*(?:$|```))|\"\s*\n", re.MULTILINE)
@@ -150,15 +154,37 @@ def _phrases(text: str) -> list[Mark]:
     folded = text.lower()
     if not any(word in folded for word in _PHRASE_WORDS):
         return []
-    return _sentences(_PHRASE, text, "phrase", "the answer is")
+    return _sentences(_PHRASE.finditer(text), text, "phrase", "the answer is")
 
 
 def _labels(text: str) -> list[Mark]:
-    return _sentences(_LABEL, text, "label", "Answer:")
+    return _sentences(_label_matches(text), text, "label", "Answer:")
 
 
-def _sentences(pattern: re.Pattern[str], text: str, place: str, how: str) -> list[Mark]:
-    return [_stated(text, match, place, how) for match in deque(pattern.finditer(text), maxlen=MOST)]
+def _label_matches(text: str) -> Iterator[re.Match[str]]:
+    """The labels; only lines are looked through that hold what a label needs."""
+    at = 0
+    while (sign := _LABEL_SIGNS.search(text, at)) is not None:
+        start = text.rfind("\n", at, sign.start()) + 1 or at
+        before = start
+        while before > at and text[before - 1].isspace():
+            before -= 1
+        if before > at and text[before - 1] in "{,":  # of JSON, on the line before
+            start = before - 1
+        end = text.find("\n", sign.end())
+        end = len(text) if end < 0 else end
+        at = end
+        for match in _LABEL.finditer(text, start, min(len(text), end + _SENTENCE)):
+            if match.start() >= end:
+                break
+            at = max(end, match.end())
+            yield match
+        if at == len(text):
+            return
+
+
+def _sentences(found: Iterable[re.Match[str]], text: str, place: str, how: str) -> list[Mark]:
+    return [_stated(text, match, place, how) for match in deque(found, maxlen=MOST)]
 
 
 def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:

@@ -15,6 +15,7 @@ _NEAR = 120
 """Characters around an answer that say what it is the answer to."""
 _VALUE = rf"(?:\$(?P<formula>[^$\n]{{1,200}})\$|(?P<number>[-+]?(?:\\?\$)?(?:{NUMBER})(?:/\d+)?(?:\s?\\?%)?)(?![\w(]))"
 _OR = r"(?:or|oder|ou|o|或|\\text\s*\{\s*or\s*\})"
+_OR_SIGNS = re.compile(r"\bo[ru]?\b|oder|或|\{\s*or")
 _OR_AFTER = re.compile(
     rf"\s*(?:\$\$?|\\\)|\\\])?\s*[,(]?\s*{_OR}(?:\s+(?:else|maybe|possibly))?\s+{_VALUE}(?P<unit>\s*[A-Za-z]+)?",
     re.ASCII,
@@ -49,7 +50,9 @@ def alternatives(text: str, mark: Mark) -> tuple[str, ...]:
     ('7',)
     """
     found = []
-    if before := _OR_BEFORE.search(text, max(0, mark.start - _NEAR), mark.start):
+    if _OR_SIGNS.search(text, max(0, mark.start - _NEAR), mark.start) and (
+        before := _OR_BEFORE.search(text, max(0, mark.start - _NEAR), mark.start)
+    ):
         found.append(before["formula"] or before["number"])
     after = _OR_AFTER.match(text, mark.end)
     # "150 minutes or 2.5 hours" gives one answer in two units.
