@@ -6,16 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from guerdon.rewards._answers_marks import (
-    NUMBER,
-    PLACES,
-    Mark,
-    clean,
-    is_cut_off,
-    is_placeholder,
-    last,
-    marks,
-)
+from guerdon.rewards._answers_formulas import NUMBER, Mark, clean, last
+from guerdon.rewards._answers_marks import PLACES, is_cut_off, is_placeholder, marks
 from guerdon.rewards._answers_rivals import SLOTS, alternatives, are_parts, are_side_by_side, is_on_the_way
 from guerdon.rewards._answers_visible import readable
 from guerdon.rewards._answers_withdrawn import denies, is_denied, reconsidered, taken_back

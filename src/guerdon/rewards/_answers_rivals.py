@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from guerdon.rewards._answers_marks import NUMBER, Mark, clean
+from guerdon.rewards._answers_formulas import NUMBER, Mark, clean
 
 SLOTS = ("boxed", "hashes", "tag")
 """What a response fills to say what its answer is; "the answer is" may also be said of a step."""
