@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from guerdon.rewards._math_expressions import is_name
 from guerdon.rewards._math_forms import ONE, Form, UnknownError, atoms, minus, negative, symbol, variables
@@ -122,8 +123,6 @@ def _is_equation(side: Value, gold: Value) -> bool:
 
 def _agree(same: Same, exact: Value, rough: Sequence[Value]) -> bool:
     """Whether what follows ≈ is near to what stands before it."""
-    from fractions import Fraction
-
     near = Rules(relative=Fraction(1, 100))
     return all(same(side, exact, near) for side in rough)
 
