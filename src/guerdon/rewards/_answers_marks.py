@@ -58,7 +58,8 @@ _LABEL = re.compile(
 )
 # Whatever is a label holds one of these; they are quick to look for.
 _LABEL_SIGNS = re.compile(
-    r"a(?:ns|ntwort|(?:\*\*|__)?[ \t]*[:=])|respuesta|ponse|posta|твет|[答답]", re.IGNORECASE
+    r"[Aa](?:[Nn](?:[Ss]|[Tt][Ww])|(?:\*\*|__)?[ \t]*[:=])|[Pp](?:[Uu][Ee]|[Oo][Nn])[Ss]|[Pp][Oo][Ss][Tt][Aa]"
+    r"|[Оо][Тт][Вв]|[答답]"
 )
 _SENTENCE_END = re.compile(r"\.(?=\s|$)|\n|。|</")
 _JSON_END = re.compile(r"\"?\s*(?:,\s*\"|\}\s*(?:$|```))|\"\s*\n", re.MULTILINE)
