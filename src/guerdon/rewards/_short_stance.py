@@ -165,7 +165,7 @@ def _is_beside(reading: Reading, match: Match) -> bool:
 def _is_of_another(reading: Reading, match: Match, asked: Reading) -> bool:
     """Whether the words are part of a longer name, of a year of another era, or name whose relative is meant."""
     before, first, last = (
-        reading.cased[: match.start],
+        reading.cased[max(0, match.start - 1) : match.start],
         reading.cased[match.start],
         reading.cased[match.end - 1],
     )
