@@ -148,7 +148,12 @@ def _is_guess(reading: Reading, match: Match, others: Sequence[Match]) -> bool:
     if _SYNONYM & set(words[max(0, match.start - _BEFORE) : match.start]):
         # "known as the uvea or uveal tract" has two names for one thing.
         return False
-    return after == ("or",) or before in (("or",), ("either",)) or bool(_UNSURE.search(reading.source))
+    return after == ("or",) or before in (("or",), ("either",)) or _is_unsure(reading.source)
+
+
+@lru_cache(maxsize=256)
+def _is_unsure(sentence: str) -> bool:
+    return _UNSURE.search(sentence) is not None
 
 
 def _is_beside(reading: Reading, match: Match) -> bool:
