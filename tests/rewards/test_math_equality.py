@@ -117,6 +117,8 @@ STRICT: list[tuple[str, list[str], list[str]]] = [
     ("1:2", ["1/2", "2:4"], ["2:1", "1:3", r"1:2\%"]),
     # Words.
     (r"\text{(C)}", ["C", "(C)", r"\textbf{(C)}", "C.", "C)", r"\text{Option C}"], ["B", "(D)", "c", "Option D"]),
+    ("B", ["(B) 42", r"\textbf{(B)}\ 42", "B. 42"], ["(A) 41 (B) 42", "(B) or (C)", "A. 42", r"\text{(B)}+1"]),
+    ("-3", ["(C) -3", r"\text{(C) }-3"], ["(C) 3", "(C)"]),
     (r"\text{A,D}", ["A, D", "D and A"], ["A", "A,C"]),
     (r"\text{ACF}", ["ACF"], ["CAF", "AFC"]),
     (r"\text{June 20}", ["June 20", r"\text{June }20"], ["June 21", "20", "June"]),

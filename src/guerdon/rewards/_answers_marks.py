@@ -26,8 +26,8 @@ _SENTENCE = 1_000
 """Characters after "the answer is" in which it is looked for."""
 
 _OPENING = re.compile(
-    rf"(?:[-+]?\s*(?:\\?\$|[€£¥])?\s*(?:{NUMBER})(?:\s?\\?%)?)"
-    r"(?=\s*$|[.;:!?]?\s+(?!(?:or|and|to|by|plus|minus|times|over|mod|pi|sqrt)\b)[A-Za-z]{2}|[;:]\s|,\s+[A-Za-z])",
+    rf"(?:[-+]?\s*(?:\\?\$|[€£¥])?\s*(?:{NUMBER})(?:\s?\\?%|(?:\s(?:hundred|[mb]illion|trillion|thousand|dozen))+\b)?)"
+    r"(?=\s*$|\s*\([A-Za-z]{2}|[.;:!?]?\s+(?!(?:or|and|to|by|plus|minus|times|over|mod|pi|sqrt)\b)[A-Za-z]{2}|[;:]\s|,\s+[A-Za-z])",
     re.ASCII,
 )
 _BOX = re.compile(
@@ -39,12 +39,13 @@ _HEADING = re.compile(r"\d+[.)]\s|\d+:?\s+(?:[A-Za-z]+[ :]+){3}")
 _IS = r"(?:is|are|equals?|(?:would|will|should|must) be|(?:comes|works) out to(?: be)?|turns out to be)"
 _PHRASE = re.compile(
     rf"\banswers?(?:\s{{1,9}}to\s(?:the|this|your)\s(?:problem|question|exercise))?\s{{1,9}}{_IS}\b[ \t]*:?\s*"
+    r"|\b(?:solutions|roots|zeros)\sare\b:?\s*(?=[^\n]{1,200}\s*\Z)"
     r"|\b(?:respuesta|r[ée]ponse|risposta|resposta)(?: final| finale)?\s{1,9}(?:es|est|è|é)\b[ \t]*:?\s*"
     r"|\bantwort\s{1,9}(?:ist|lautet|beträgt)\b[ \t]*:?\s*"
     r"|(?:答案|答え|正解)(?:是|为|為|は)[ \t]*:?\s*|(?:정답은|답은)\s*|\bответ\s*[-—]\s*",
     re.IGNORECASE,
 )
-_PHRASE_WORDS = ("answer", "respuesta", "ponse", "posta", "antwort", "答", "正解", "답은", "ответ")
+_PHRASE_WORDS = ("answer", "s are", "respuesta", "ponse", "posta", "antwort", "答", "正解", "답은", "ответ")
 _NAMES = (
     r"(?i:(?:the )?(?:final answer|answer|ans)|respuesta(?: final)?|r[ée]ponse(?: finale)?|risposta(?: finale)?|"
     r"resposta(?: final)?|antwort|ответ)|答案|答え?|答|정답|답|A"
@@ -71,10 +72,18 @@ _PLACEHOLDER = re.compile(
 )
 _AND = re.compile(r"\s*(?:[,;、]\s*(?:and\b)?|and\b|und\b|et\b|y\b|和)\s*", re.IGNORECASE)
 _TURN = re.compile(r"[,;]\s+[A-Za-z]|\bbut\b|\brather\b")
-# Between 3 and 7 there are others.
-_VAGUE = re.compile(r"(?:somewhere |anything |probably )?(?:between|either|neither|from)\b", re.IGNORECASE)
-# "10 minutes and 30 seconds" is one answer.
-_COMPOUND = re.compile(r"\s+[A-Za-z]+,?\s+and\s+(?:a\s+half|\d)")
+# Between 3 and 7 there are others, and twice 7 is another.
+_VAGUE = re.compile(
+    r"(?:somewhere |anything |probably |roughly |about |just )?(?:between|either|neither|from|over|under|twice|half"
+    r"|(?:the )?(?:square|cube) root|(?:greater|larger|bigger|higher|more|less|smaller|lower|fewer) than)\b"
+    r"(?!.*(?:=|\b(?:which|that) (?:is|equals)\b))",
+    re.IGNORECASE,
+)
+_ROUGHLY = re.compile(r"(?:about|approximately|roughly|around)\s+(?=[-+$\\\d.])", re.IGNORECASE)
+# "10 minutes and 30 seconds" is one answer, and so is "7 squared".
+_COMPOUND = re.compile(
+    r"\s+[A-Za-z]+,?\s+and\s+(?:a\s+half|\d)|\s+(?:squared|cubed|factorial|(?:more|less|fewer) than|in base)\b"
+)
 
 
 def boxes(text: str) -> list[Mark]:
@@ -200,6 +209,7 @@ def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
         value = formula_in(span) + percent_after(rest, 0)
         return Mark(place, how, value, found.start(), span.end(), rest)
     sentence = _BOLD.sub(r"\2", text[at : min(end, at + MOST * _SENTENCE)]).strip("*_` \t")
+    sentence = _ROUGHLY.sub("", sentence, count=1) if _ROUGHLY.match(sentence) else sentence
     if denies(sentence):
         # "Not 7 but 8": what is denied ends where the sentence turns.
         turn = _TURN.search(text, at, end)

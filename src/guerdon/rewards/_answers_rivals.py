@@ -14,10 +14,10 @@ SLOTS = ("boxed", "hashes", "tag")
 _NEAR = 120
 """Characters around an answer that say what it is the answer to."""
 _VALUE = rf"(?:\$(?P<formula>[^$\n]{{1,200}})\$|(?P<number>[-+]?(?:\\?\$)?(?:{NUMBER})(?:/\d+)?(?:\s?\\?%)?)(?![\w(]))"
-_OR = r"(?:or|oder|ou|o|或|\\text\s*\{\s*or\s*\})"
+_OR = r"(?:[Oo]r|else|otherwise|oder|ou|o|或|\\text\s*\{\s*or\s*\})"
 _OR_SIGNS = re.compile(r"\bo[ru]?\b|oder|或|\{\s*or")
 _OR_AFTER = re.compile(
-    rf"\s*(?:\$\$?|\\\)|\\\])?\s*[,(]?\s*{_OR}(?:\s+(?:else|maybe|possibly))?\s+{_VALUE}(?P<unit>\s*[A-Za-z]+)?",
+    rf"\s*(?:\$\$?|\\\)|\\\])?\s*[.,;(]?\s*{_OR}(?:\s+(?:else|maybe|possibly))?\s+{_VALUE}(?P<unit>\s*[A-Za-z]+)?",
     re.ASCII,
 )
 _OR_BEFORE = re.compile(

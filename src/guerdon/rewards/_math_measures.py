@@ -97,6 +97,8 @@ def _scale(words: str) -> tuple[Rational, bool, Unit | None]:
     """What words behind a number say: a factor, a percentage, a unit."""
     scale: Rational = 1
     rest = words.split()
+    if rest and rest[0].lower() in ("squared", "cubed"):
+        raise UnknownError("a power in words")
     while rest and rest[0].lower().rstrip("s") in SCALES:
         scale *= SCALES[rest.pop(0).lower().rstrip("s")]
     if rest and rest[0].lower() in PERCENT:

@@ -14,6 +14,7 @@ from typing import Any
 from guerdon.errors import DeadlineError, InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards._answers import PLACES, POLICIES, Answer, clean, final_answer, readable
+from guerdon.rewards._math_choices import labelled, letter_alone
 from guerdon.rewards._math_equality import equal
 from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError
 from guerdon.rewards._math_library import agrees, math_verify, parsed
@@ -30,6 +31,7 @@ MAX_ANSWER = 1_000
 """Characters that an answer may have; what is longer is no answer."""
 MAX_DEPTH = 12
 """How deep its brackets may be nested; parsing time grows steeply with it."""
+_LINE = 80
 MODES = ("strict", "tolerant")
 _GOLD_PLACES = ("boxed", "hashes", "tag", "phrase", "label")
 
@@ -58,7 +60,6 @@ _ASKS_PERCENT = re.compile(
 )
 _WORDS = re.compile(r"[A-Za-z][A-Za-z ,.'’-]*")
 _GUESSED = re.compile(r"\\[a-z]*dots|\.\.\.|…|'|\\prime")
-_CHOICE = re.compile(r"(?:(?:[Oo]ption|[Cc]hoice) ?)?\(?([A-Z])\)?[.:]?")
 _LETTERS = re.compile(r"[A-Za-z]+")
 
 
@@ -130,7 +131,10 @@ def math(
     )
     policy = one_of(candidates, POLICIES, "candidates")
     golds = [_gold_of(text) for text in _gold_texts(ground_truth)]
-    answer = final_answer(readable(response_text(response)), _places(extract), policy)
+    said = readable(response_text(response))
+    answer = final_answer(said, _places(extract), policy)
+    if answer is None and any(gold.is_prose or isinstance(gold.value, Word) for gold in golds):
+        answer = _whole_response(said)
     if answer is None:
         return EvaluateResult(
             0.0, reason="no answer found", metrics={"answer_found": MetricResult(0.0, success=False)}
@@ -138,6 +142,12 @@ def math(
     right, reason = _verdict(answer, golds, rules)
     found = MetricResult(1.0, success=True, reason=f"{answer.how} {_shown(answer.text)}")
     return EvaluateResult(float(right), reason=reason, metrics={"answer_found": found})
+
+
+def _whole_response(text: str) -> Answer | None:
+    """A response that is one short line, such as "There is no solution."."""
+    line = clean(text.strip()) if len(text) <= _LINE else ""
+    return Answer(line, "the response") if line and "\n" not in line else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,8 +323,11 @@ def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
         return True
     if (gold.is_prose or isinstance(gold.value, Word)) and mine.casefold() == wanted.casefold():
         return True
-    if (choice := _CHOICE.fullmatch(mine)) and choice[1] == wanted.strip("()"):
+    if (letter := letter_alone(mine)) and letter == wanted.strip("()"):
         return True
+    if option := labelled(text):
+        letter, rest = option
+        return letter == letter_alone(wanted) if letter_alone(wanted) else _is_right(rest, gold, rules)
     value = _reading(text)
     if gold.is_prose:
         return isinstance(value, Word) and value == value_of_words(wanted)
