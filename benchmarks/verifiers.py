@@ -41,6 +41,8 @@ from rewards.catalogue import setting_of  # noqa: E402
 CASES = HERE.parent / "tests" / "rewards" / "cases"
 WARM = 20
 """Calls that are not counted: imports, compiled patterns."""
+BLOCK = 50
+"""Responses in one turn of a verifier, as many as a step of training has."""
 SECONDS = 1.5
 """How long each entry is timed."""
 LONGEST = 5_000
@@ -56,14 +58,13 @@ class Row:
     response: str
     gold: str
     right: bool
+    sample: Sample
+    """The same as rewards get it."""
 
-    @property
-    def sample(self) -> Sample:
-        messages = [
-            {"role": "user", "content": self.question},
-            {"role": "assistant", "content": self.response},
-        ]
-        return Sample(messages=messages, ground_truth=self.gold)
+    @classmethod
+    def of(cls, question: str, response: str, gold: str, right: bool) -> Row:
+        messages = [{"role": "user", "content": question}, {"role": "assistant", "content": response}]
+        return cls(question, response, gold, right, Sample(messages=messages, ground_truth=gold))
 
 
 Verdict = Callable[[Row], bool]
@@ -167,7 +168,7 @@ def gsm8k(count: int) -> None:
     print("math on GSM8K solutions")
     if (folder := data()) is not None:
         found = rows_in(folder / "gsm8k_model_solutions_dev.jsonl")
-        rows = [Row(row["question"], row["response"], row["gold"], bool(row["label"])) for row in found]
+        rows = [Row.of(row["question"], row["response"], row["gold"], bool(row["label"])) for row in found]
         side_by_side(rows[:count], least=10)
 
 
@@ -181,7 +182,7 @@ def math(count: int) -> None:
             for said in (row, other):
                 response = f"So the answer is $\\boxed{{{said['answer']}}}$."
                 right = said is row or said["answer"] == row["answer"]
-                rows.append(Row(row["question"], response, row["answer"], right))
+                rows.append(Row.of(row["question"], response, row["answer"], right))
         side_by_side(rows[:count], least=5)
 
 
@@ -194,13 +195,14 @@ def side_by_side(rows: Sequence[Row], least: float) -> None:
             verifier.judge(row)
         verifier.raised = 0
     counted = rows[WARM:]
-    for number, row in enumerate(counted):
-        turn = number % len(verifiers)
-        for verifier in verifiers[turn:] + verifiers[:turn]:
-            begun = time.perf_counter()
-            verdict = verifier.judge(row)
-            verifier.seconds.append(time.perf_counter() - begun)
-            verifier.right += verdict is row.right
+    for turn, start in enumerate(range(0, len(counted), BLOCK)):
+        first = turn % len(verifiers)
+        for verifier in verifiers[first:] + verifiers[:first]:
+            for row in counted[start : start + BLOCK]:
+                begun = time.perf_counter()
+                verdict = verifier.judge(row)
+                verifier.seconds.append(time.perf_counter() - begun)
+                verifier.right += verdict is row.right
     mine, *rest = verifiers
     for verifier in verifiers:
         print(verifier.line())

@@ -122,6 +122,7 @@ MISTAKES = {
     "a key of two words": (("math", "--api-key", "a b"), "an API key must be printable ASCII"),
     "no keys file": (("math", "--api-keys-file", "nowhere"), "cannot read the keys file nowhere"),
     "a journal that is none": (("math", "--journal", "my_rewards.py"), "my_rewards.py is no journal"),
+    "every request and none logged": (("math", "--access-log", "--quiet"), "give one of them"),
     "a small journal": (("math", "--journal", "j", "--journal-bytes", "1KB"), "a journal needs 1 MiB"),
 }  # fmt: skip
 

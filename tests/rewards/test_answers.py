@@ -85,6 +85,19 @@ FOUND: list[tuple[str, str, str]] = [
     ("Therefore, x = sqrt(3)/2.", "sqrt(3)/2", "the last formula"),
     ("So it is 2^10.", "2^10", "the last formula"),
     (r"So it is \frac{3}{4}.", r"\frac{3}{4}", "the last formula"),
+    ("(6,31,-1)", "(6,31,-1)", "the last formula"),
+    ("We list them:\n- 1,-3", "1,-3", "the last formula"),
+    ("- 42", "42", "the last number"),
+    ("1. 42", "42", "the last number"),
+    (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", "the last formula"),
+    (r"So it is $99\pi \text{ square inches}$.", r"99\pi \text{ square inches}", "the last formula"),
+    (
+        r"The answer is \begin{pmatrix} 1 \\ 2 \end{pmatrix}.",
+        r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}",
+        "the answer is",
+    ),
+    ('{"answer": "42", "note": "41"}', "42", "Answer:"),
+    ('{"note": 41, "answer": 42}', "42", "Answer:"),
     ("It is $x = 42$, as was said.", "x = 42", "the last formula"),
 ]
 
@@ -147,6 +160,7 @@ RETRACTED: list[tuple[str, bool]] = [
     ("It is 7. Ignore that.", True),
     (r"The answer is not \boxed{7}.", True),
     ("The answer is not 7.", True),
+    (r"The answer is not \frac{3}{8}", True),
     ("The answer is not $\\text{Monday}$.", True),
     ("It isn't 7", True),
     (r"\boxed{\text{not } 7}", True),

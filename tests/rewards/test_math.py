@@ -266,7 +266,7 @@ def test_the_reason_names_both() -> None:
     assert math(box("41 is not it"), "42").reason == 'the answer "41 is not it" makes a statement (is, not)'
 
 
-@pytest.mark.parametrize("answer", ["9^{9^9}", "9^{9^{9^9}}", r"(10^{10^{10}})!"])
+@pytest.mark.parametrize("answer", ["9^{9^9}", "9^{9^{9^9}}", r"(10^{10^{10}})!", r"\gcd(9^{9^9}, 3)"])
 def test_what_never_ends_fails_at_the_deadline_and_costs_no_other_sample(answer: str) -> None:
     rows = rows_of([(box("5"), "5", ""), (box(answer), "5", ""), (box("4"), "5", "")])
     scores = guerdon.score(math, rows, timeout=2, workers=1)
@@ -277,7 +277,9 @@ def test_direct_calls_hold_the_deadline_in_threads_too() -> None:
     quick = guerdon.reward_function(timeout=2.0)(math.func)
     started = time.monotonic()
     with ThreadPoolExecutor(4) as pool:
-        calls = [pool.submit(quick, response, "5") for response in (box("9^{9^9}"), "A: 5", "A: 4", box("5"))]
+        # math-verify reads this and does not come back.
+        responses = (box(r"\gcd(9^{9^9}, 3)"), "A: 5", "A: 4", box("5"))
+        calls = [pool.submit(quick, response, "5") for response in responses]
         results = [call.result() for call in calls]
     assert [(r.score, r.error_kind) for r in results] == [
         (None, "timeout"),

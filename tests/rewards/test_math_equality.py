@@ -62,6 +62,7 @@ STRICT: list[tuple[str, list[str], list[str]]] = [
     (r"\binom{2n}{n}", [r"\frac{(2n)!}{n!^2}"], [r"\binom{2n}{n-1}"]),
     (r"\lfloor\log_2 a\rfloor+1", [r"1+\lfloor \log_{2}a\rfloor"], [r"\lfloor\log_2 a\rfloor"]),
     ("(2k-1)!!", [r"(2k-1)!!", "(-1+2k)!!"], ["(2k+1)!!", "(2k-1)!"]),
+    ("x", ["1x", "x^1"], ["x'", "x_1", "X", r"\vec{x}"]),
     ("|x|", [r"\sqrt{x^2}", "|-x|"], ["x", "-x"]),
     ("7p+4e", ["4e+7p"], ["7p+4", "7p"]),
     # Collections.
@@ -70,6 +71,9 @@ STRICT: list[tuple[str, list[str], list[str]]] = [
     (r"\{1\pm\sqrt{5},-2\}", [r"-2, 1\pm\sqrt5", r"1+\sqrt5, 1-\sqrt5, -2"], [r"1+\sqrt5,-2", r"\{1\pm\sqrt3,-2\}"]),
     ("(2,-1,2)", [r"\left(2,-1,2\right)", "2,-1,2", "(x,y,z)=(2,-1,2)"], ["(2,2,-1)", r"\{2,-1,2\}", "(2,-1)"]),
     ("(1,200)", ["(1, 200)"], ["1200", "(200,1)"]),
+    ("27,54,108,135", ["135, 108, 54, 27", r"\{27,54,108,135\}"], ["27,54108135", "27,54,108", "27"]),
+    ("100, 200", ["100,200", "200,100"], ["100", "200,200"]),
+    ("1,200", ["1200"], ["12,00", "1,2,0,0", "200"]),
     (r"1,2,\ldots,n", [r"1, 2, \dots, n", "1,2,...,n", r"\{1,2,\ldots,n\}"], [r"1,3,\ldots,2n-1", "1,2,n"]),
     (r"\emptyset", [r"\varnothing", r"\{\}"], ["0"]),
     # Intervals and inequalities.
@@ -80,7 +84,8 @@ STRICT: list[tuple[str, list[str], list[str]]] = [
     (r"k \geqslant 2", [r"k\ge2", r"[2,\infty)", r"2\le k"], ["k>2", r"k\ge 3", r"n\ge 2"]),
     ("f(2) < f(1) < f(4)", ["f(4)>f(1)>f(2)"], ["f(1)<f(2)<f(4)", r"f(2)\le f(1)<f(4)"]),
     # Equations.
-    (r"y = \frac{1}{2} x + 2", ["y=0.5x+2", "2y = x+4", "x-2y+4=0", r"\frac12 x+2"], ["y=x+2", r"y=\frac12x-2"]),
+    (r"y = \frac{1}{2} x + 2", ["y=0.5x+2", "2y = x+4", "x-2y+4=0", r"\frac12 x+2", "f(x)=0.5x+2"],
+     ["y=x+2", r"y=\frac12x-2", "f(x)=x+2"]),
     ("a=9", ["9", "a = 9", "9 = a"], ["b=9", "8", "a=8"]),
     ("0", ["x = 0", "0.0"], ["x - 3z = 0", "x + 1 = 0", "0 = 1"]),
     # Matrices.
@@ -102,7 +107,7 @@ STRICT: list[tuple[str, list[str], list[str]]] = [
     ("3:00 pm", ["3:00 p.m.", "3:00PM", "15:00"], ["3:00 am", "3:01 pm", "3:00", "3"]),
     ("1:2", ["1/2", "2:4"], ["2:1", "1:3", r"1:2\%"]),
     # Words.
-    (r"\text{(C)}", ["C", "(C)", r"\textbf{(C)}", "C."], ["B", "(D)", "c"]),
+    (r"\text{(C)}", ["C", "(C)", r"\textbf{(C)}", "C.", "C)", r"\text{Option C}"], ["B", "(D)", "c", "Option D"]),
     (r"\text{A,D}", ["A, D", "D and A"], ["A", "A,C"]),
     (r"\text{ACF}", ["ACF"], ["CAF", "AFC"]),
     (r"\text{June 20}", ["June 20", r"\text{June }20"], ["June 21", "20", "June"]),

@@ -87,6 +87,21 @@ def test_what_cannot_be_judged_is_an_error(given: dict[str, Any], says: str) -> 
     assert says in str(result.error)
 
 
+@pytest.mark.parametrize(
+    ("response", "gold", "score"),
+    [
+        ("Yes.", "yes", 1), ("Yes, there is no doubt.", "yes", 1), ("True", True, 1), ("It is true.", "yes", 1),
+        ("No.", "yes", 0), ("No, yes is wrong.", "yes", 0), ("Yes or no", "yes", 0), ("Yes and no", "no", 0),
+        ("Maybe", "yes", 0), ("", "no", 0), ("No", ["no", "never"], 1),
+        # Both sides of "or" are accepted, or one of them is not.
+        ("Mark Twain or Samuel Clemens", ["Mark Twain", "Samuel Clemens"], 1),
+        ("Mark Twain or Samuel Smith", ["Mark Twain", "Samuel Clemens"], 0),
+    ],
+)  # fmt: skip
+def test_yes_no_and_or(response: str, gold: Any, score: float) -> None:
+    assert short_answer(response, gold).score == score
+
+
 def test_the_reason_says_how() -> None:
     reasons = {
         "Paris": '"Paris": word for word',

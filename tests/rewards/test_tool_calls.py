@@ -254,17 +254,40 @@ def test_reasons(response: str, reason: str) -> None:
         '{"tool_calls": [{"function": {"name": "f", "arguments": "{\\"a\\": 1}"}}]}',
         {"name": "f", "parameters": {"a": 1}},
         {"function": {"name": "f", "arguments": {"a": 1}}},
+        [{"name": "f", "arguments": {"a": 1}, "result": "done"}],
         ["f(a=1)"],
         "f(a=1)",
         '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>',
         [{"f": {"a": [1]}}],
         {"f": {"a": [0, 1]}},
+        [{"f": {"a": [1], "b": None}, "g": None}],
     ],
 )
 def test_forms_of_the_ground_truth(truth: Any) -> None:
     assert tool_calls(response="[f(a=1)]", ground_truth=truth).score == 1.0
     assert tool_calls(response="[f(a=2)]", ground_truth=truth).score == 0.0
     assert tool_calls(response="nothing", ground_truth=truth).score == 0.0
+
+
+@pytest.mark.parametrize(
+    ("truth", "says"),
+    [
+        ("", 'holds no calls: ""'),
+        ("<tool_call>{</tool_call>", "holds a call that cannot be read: not JSON"),
+        (7, "holds no calls but 7"),
+        ([7], "holds no call but 7"),
+        ([{}], "holds an object that names no call"),
+        ([{"f": None}], "holds an object that names no call"),
+        ([{"f": [1]}], "the possible answers of f must be an object"),
+        ([{"f": {"a": "x"}}], 'the argument a of f must be a list of the values that are accepted, not "x"'),
+        ([{"name": "f", "arguments": [1]}], "holds a call that cannot be read: the arguments are no object"),
+        (["f(1)"], "holds a call that cannot be read: an argument has no name"),
+    ],
+)
+def test_ground_truths_that_cannot_be_read(truth: Any, says: str) -> None:
+    result = tool_calls(response="[f(a=1)]", ground_truth=truth)
+    assert result.error_kind == "input"
+    assert says in str(result.error)
 
 
 @pytest.mark.parametrize(

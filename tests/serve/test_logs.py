@@ -44,6 +44,15 @@ def test_errors_and_slow_requests_are_always_logged(request_: dict[str, Any], le
     assert wanted is (level is not None)
 
 
+@pytest.mark.parametrize("status", [200, 429, 500])
+def test_a_quiet_server_logs_no_request(status: int) -> None:
+    stream = io.StringIO()
+    with Log(form="json", every=True, quiet=True, stream=stream) as log:
+        log.request("r-1", "POST", "/score", status=status, seconds=5.0, failures=1)
+        log.say("warning", "something else")
+    assert [json.loads(line)["message"] for line in stream.getvalue().splitlines()] == ["something else"]
+
+
 def test_a_line_as_json() -> None:
     (line,) = lines(
         reward="brevity", status=200, seconds=0.0123456, samples=256, failures=3, client="10.0.0.7"

@@ -71,6 +71,7 @@ class ServerFlags:
     journal: str | None
     journal_bytes: int
     access_log: bool
+    quiet: bool
     log_format: str
 
     def options(self) -> ServeOptions:
@@ -139,6 +140,7 @@ _server_options = bundled(
             help="How large the journal may grow; the oldest requests give way.",
         ),
         option("--access-log", is_flag=True, help="Log every request, not only those that fail or are slow."),
+        option("--quiet", is_flag=True, help="Log no request, whatever becomes of it."),
         option(
             "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
             help="How the log is written.",

@@ -4,46 +4,27 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from guerdon.rewards._answers_formulas import (
+    NUMBER,
+    SPAN,
+    Mark,
+    clean,
+    formula_in,
+    last,
+    percent_after,
+    words_of,
+)
 from guerdon.rewards._answers_visible import ANSWER_TAG
 from guerdon.rewards._answers_withdrawn import denies
 
 MOST = 20
 """Marks of a kind that are looked at, from the last one backwards."""
-_TAIL = 5_000
-"""Characters at the end of a response in which the last number is looked for."""
 _SENTENCE = 1_000
 """Characters after "the answer is" in which it is looked for."""
 
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """An answer that a response marks as such."""
-
-    place: str
-    """The kind of mark, one of the places where answers are looked for."""
-    how: str
-    """What the mark is called."""
-    text: str
-    start: int
-    """Where the mark opens."""
-    end: int
-    """Where the answer ends, or the sentence where the answer is all of it."""
-    rest: str = ""
-    """What the sentence goes on with."""
-    is_value: bool = True
-    """Whether the answer is written out as a value, not picked from a sentence."""
-
-
-_WRAPPERS = [("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("__", "__"), ("`", "`")]
-_SPAN = re.compile(
-    r"(?<!\\)(?:\$\$(?P<a>[^$]+)\$\$|\$(?P<b>(?:\\\$|[^$\n]|\n(?!\s*\n))+)\$|\\\((?P<c>.+?)\\\)|\\\[(?P<d>.+?)\\\])",
-    re.DOTALL,
-)
-NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
-_LAST = re.compile(rf"(?<![\w.])[-+]?[$€£¥]?(?:{NUMBER})(?:\s*/\s*\d+(?:\.\d+)?)?(?:\s?\\?%)?", re.ASCII)
 _OPENING = re.compile(
     rf"(?:[-+]?\s*(?:\\?\$|[€£¥])?\s*(?:{NUMBER})(?:\s?\\?%)?)"
     r"(?=\s*$|[.;:!?]?\s+(?!(?:or|and|to|by|plus|minus|times|over|mod|pi|sqrt)\b)[A-Za-z]{2}|[;:]\s|,\s+[A-Za-z])",
@@ -71,28 +52,27 @@ _NAMES = (
 _LABEL = re.compile(
     rf"^[ \t>]*(?:[-*][ \t]+)?(?:\*\*|__|#+[ \t](?:\*\*)?)?(?:{_NAMES})(?:\*\*|__)?[ \t]*[:=](?:\*\*|__)?\s*"
     r"|^[ \t]*(?:\*\*(?i:final answer|answer)\*\*|#+[ \t]+(?:\*\*)?(?i:final answer)(?:\*\*)?)[ \t]*\n\s*"
+    r"|[{,]\s*\"(?i:final_answer|answer)\"\s*:\s*\"?"
     r"|\b(?i:final answer[ \t]*[:=]|answer[ \t]*=(?!=))(?:\*\*|__)?\s*",
     re.MULTILINE,
 )
-_PROSE = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}")
+# Whatever is a label holds one of these; they are quick to look for.
+_LABEL_SIGNS = re.compile(
+    r"[Aa](?:[Nn](?:[Ss]|[Tt][Ww])|(?:\*\*|__)?[ \t]*[:=])|[Pp](?:[Uu][Ee]|[Oo][Nn])[Ss]|[Pp][Oo][Ss][Tt][Aa]"
+    r"|[Оо][Тт][Вв]|[答답]"
+)
+_ASCII_SIGNS = ("ans", "antw", "a:", "a=", "a :", "a =", "a  ", "a\t", "a*", "a_", "pues", "pons", "posta")
 _SENTENCE_END = re.compile(r"\.(?=\s|$)|\n|。|</")
+_JSON_END = re.compile(r"\"?\s*(?:,\s*\"|\}\s*(?:$|```))|\"\s*\n", re.MULTILINE)
 _BOLD = re.compile(r"(?<![\w)*])(\*\*|__|`)(?=\S)([^*_`\n]{1,300}?)(?<=\S)\1(?![\w(*])")
-_PERCENT = re.compile(r"\s?(?:\$|\\\))?\s?(?:\\?%|percent\b)")
 # What stands in a slot that only shows where the answer would go.
 _PLACEHOLDER = re.compile(
     r"(?:\\text\s*\{)?\s*(?:[.…?_\s]|\\l?dots)*"
     r"(?:and|(?:your |the |final |my )*(?:answer|number|result)(?: here)?)?\s*\}?",
     re.IGNORECASE,
 )
-# Formulas without dollar signs: what a number is a part of, and the right side of an equation at the end.
-_GLUED = re.compile(r"\S*(?:\\[a-z]|\^|sqrt)\S*")
-_RIGHT_SIDE = re.compile(
-    r"=\s*(?P<side>(?:[^\s=A-Za-z$]|\s|\\?(?:sqrt|frac|pi|log|ln|sin|cos|tan|exp)(?![A-Za-z])"
-    r"|(?<![A-Za-z])[A-Za-z](?![A-Za-z]))+)\Z"
-)
 _AND = re.compile(r"\s*(?:[,;、]\s*(?:and\b)?|and\b|und\b|et\b|y\b|和)\s*", re.IGNORECASE)
-_LINE = 300
-"""Characters at the end in which a formula without dollar signs is looked for."""
+_TURN = re.compile(r"[,;]\s+[A-Za-z]|\bbut\b|\brather\b")
 # Between 3 and 7 there are others.
 _VAGUE = re.compile(r"(?:somewhere |anything |probably )?(?:between|either|neither|from)\b", re.IGNORECASE)
 # "10 minutes and 30 seconds" is one answer.
@@ -116,7 +96,7 @@ def boxes(text: str) -> list[Mark]:
             continue
         inside = match["bare"] or text[match.end() : end]
         after = end if match["bare"] else end + 1
-        value = clean(inside) + _percent_after(text, after)
+        value = clean(inside) + percent_after(text, after)
         found.append(Mark("boxed", "box", value, match.start(), after))
     return [box for box in found if not any(box.start < inner.start < box.end for inner in found)]
 
@@ -176,38 +156,80 @@ def _phrases(text: str) -> list[Mark]:
     folded = text.lower()
     if not any(word in folded for word in _PHRASE_WORDS):
         return []
-    return _sentences(_PHRASE, text, "phrase", "the answer is")
+    return _sentences(_PHRASE.finditer(text), text, "phrase", "the answer is")
 
 
 def _labels(text: str) -> list[Mark]:
-    return _sentences(_LABEL, text, "label", "Answer:")
+    return _sentences(_label_matches(text), text, "label", "Answer:")
 
 
-def _sentences(pattern: re.Pattern[str], text: str, place: str, how: str) -> list[Mark]:
-    return [_stated(text, match, place, how) for match in deque(pattern.finditer(text), maxlen=MOST)]
+def _label_matches(text: str) -> Iterator[re.Match[str]]:
+    """The labels; only lines are looked through that hold what a label needs."""
+    at = 0
+    for sign in _signs(text):
+        if sign < at:
+            continue
+        start = text.rfind("\n", at, sign) + 1 or at
+        before = start
+        while before > at and text[before - 1].isspace():
+            before -= 1
+        if before > at and text[before - 1] in "{,":  # of JSON, on the line before
+            start = before - 1
+        end = text.find("\n", sign)
+        end = len(text) if end < 0 else end
+        at = end
+        for match in _LABEL.finditer(text, start, min(len(text), end + _SENTENCE)):
+            if match.start() >= end:
+                break
+            at = max(end, match.end())
+            yield match
+
+
+def _signs(text: str) -> Sequence[int]:
+    """Where there is what a label holds, in order."""
+    if not text.isascii():
+        return [match.start() for match in _LABEL_SIGNS.finditer(text)]
+    # The same by string methods, a tenth of the time; only an ASCII text is as long in lower case.
+    folded = text.lower()
+    found = []
+    for sign in _ASCII_SIGNS:
+        at = folded.find(sign)
+        while at >= 0:
+            found.append(at)
+            at = folded.find(sign, at + 1)
+    return sorted(found)
+
+
+def _sentences(found: Iterable[re.Match[str]], text: str, place: str, how: str) -> list[Mark]:
+    return [_stated(text, match, place, how) for match in deque(found, maxlen=MOST)]
 
 
 def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
     """What opens the sentence after a match: a formula, a number, or else all of it."""
     at = found.end()
-    span = _SPAN.match(text, at)
-    sentence_end = _SENTENCE_END.search(text, span.end() if span else at)
+    span = SPAN.match(text, at)
+    sentence_end = (_JSON_END if '"' in found[0] else _SENTENCE_END).search(text, span.end() if span else at)
     end = sentence_end.start() if sentence_end else len(text)
     if span:
         if (listed := _listed(text, span, end)) is not None:
             return Mark(place, how, listed, found.start(), end)
         rest = text[span.end() : end]
-        value = _formula(span) + _percent_after(rest, 0)
+        value = formula_in(span) + percent_after(rest, 0)
         return Mark(place, how, value, found.start(), span.end(), rest)
-    sentence = _BOLD.sub(r"\2", text[at : min(end, at + MOST * _SENTENCE)]).strip("*_` \t")
+    sentence = text[at : min(end, at + MOST * _SENTENCE)]
+    if "*" in sentence or "_" in sentence or "`" in sentence:
+        sentence = _BOLD.sub(r"\2", sentence)
+    sentence = sentence.strip("*_` \t")
     if denies(sentence):
-        return Mark(place, how, clean(sentence), found.start(), at, is_value=False)
+        # "Not 7 but 8": what is denied ends where the sentence turns.
+        turn = _TURN.search(text, at, end)
+        return Mark(place, how, clean(sentence), found.start(), turn.start() if turn else end, is_value=False)
     opening = _OPENING.match(sentence[:_SENTENCE])
     is_compound = opening is not None and _COMPOUND.match(opening.string, opening.end()) is not None
     if opening and not is_compound:
         rest = opening.string[opening.end() :]
         return Mark(place, how, clean(opening[0]), found.start(), at + opening.end(), rest)
-    words = len(_PROSE.findall(sentence[:_SENTENCE]))
+    words = words_of(sentence[:_SENTENCE])
     is_vague = _VAGUE.match(sentence) is not None
     if words > 1 and not is_compound and not is_vague and (picked := last(sentence[:_SENTENCE])):
         return Mark(place, how, picked.text, found.start(), end, is_value=False)
@@ -216,55 +238,13 @@ def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
 
 def _listed(text: str, span: re.Match[str], end: int) -> str | None:
     """The formulas as one list, where the whole sentence is "$2$, $3$ and $5$"."""
-    formulas = [_formula(span)]
+    formulas = [formula_in(span)]
     while joint := _AND.match(text, span.end(), end):
-        if (following := _SPAN.match(text, joint.end(), end)) is None:
+        if (following := SPAN.match(text, joint.end(), end)) is None:
             return None
         span = following
-        formulas.append(_formula(span))
+        formulas.append(formula_in(span))
     return ", ".join(formulas) if len(formulas) > 1 and not text[span.end() : end].strip() else None
-
-
-def _formula(span: re.Match[str]) -> str:
-    return clean(next(filter(None, span.groups())))
-
-
-def _last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    return next(iter(deque(pattern.finditer(text), maxlen=1)), None)
-
-
-def _percent_after(text: str, at: int) -> str:
-    return r"\%" if _PERCENT.match(text, at) else ""
-
-
-def last(text: str, start: int = 0) -> Mark | None:
-    """The last formula or number after ``start``."""
-    at = max(start, len(text) - _TAIL)
-    tail = text[at:]
-    number, span = _last_match(_LAST, tail), _last_match(_SPAN, tail)
-    # "$5 for one and $" lies between two amounts of money and is no formula.
-    is_formula = span and not re.search(rf"{_PROSE.pattern}\s", span[0])
-    if span and is_formula and (number is None or number.end() <= span.end()):
-        value = _formula(span) + _percent_after(tail, span.end())
-        return Mark("last", "the last formula", value, at + span.start(), at + span.end())
-    if number is None:
-        return None
-    if plain := _plain_formula(tail.rstrip(" \n.*"), number):
-        return Mark("last", "the last formula", plain, at + number.start(), at + number.end())
-    return Mark("last", "the last number", clean(number[0]), at + number.start(), at + number.end())
-
-
-def _plain_formula(text: str, number: re.Match[str]) -> str | None:
-    """The formula without dollar signs that the last number of a text is a part of, if it ends the text."""
-    line = text[max(text.rfind("\n") + 1, len(text) - _LINE) :]
-    offset = len(text) - len(line)
-    side = _RIGHT_SIDE.search(line)
-    if side and (number.start() >= offset + side.start("side")) and _GLUED.search(side["side"]):
-        return clean(side["side"])
-    word = line[line.rfind(" ") + 1 :]
-    if number.start() >= len(text) - len(word) and _GLUED.fullmatch(word):
-        return clean(word)
-    return None
 
 
 _FINDERS: Mapping[str, Callable[[str], list[Mark]]] = {
@@ -299,23 +279,3 @@ def marks(text: str, places: Collection[str]) -> list[Mark]:
 def is_placeholder(mark: Mark) -> bool:
     """Whether the slot is empty or only shows where the answer would go."""
     return _PLACEHOLDER.fullmatch(mark.text) is not None
-
-
-def clean(text: str) -> str:
-    """The text without the marks around it: dollar signs of formulas, emphasis, a full stop.
-
-    >>> clean(" **$42$**. ")
-    '42'
-    """
-    before = None
-    while text != before:
-        before = text
-        text = text.strip()
-        if not text.endswith((r"\,", r"\:", r"\;")):
-            text = text.rstrip(".,;:。")
-        for opening, closing in _WRAPPERS:
-            inner = text[len(opening) : -len(closing)]
-            if text.startswith(opening) and text.endswith(closing) and inner and closing not in inner:
-                text = inner
-                break
-    return text

@@ -104,6 +104,7 @@ _TEXTS = frozenset(
     )
 )
 _REMARK = re.compile(r"(?<![#\\&:])(?:#(?!#)|//)[ \t!].*|/\*(?s:.*?)(?:\*/|\Z)|^[ \t]*%.*", re.MULTILINE)
+_TAG = re.compile(r"[<\[◁][/|]?[A-Za-z◁]")
 ANSWER_TAG = re.compile(r"<(?P<close>/)?(?:final[_-]?)?answer\b[^<>\n]{0,80}>", re.IGNORECASE)
 _ANSWERED = re.compile(r"\\boxed|####|^[ \t]*(?:A|Answer|\*\*Answer)\b.{0,4}:", re.MULTILINE)
 _QUESTION = re.compile(r"^[ \t]*(?:\*\*)?(?:Q|Question|Problem)(?:\*\*)?:", re.MULTILINE)
@@ -130,7 +131,8 @@ def visible(text: str) -> str:
     >>> visible("It is 7. <!-- or 8 -->")
     'It is 7. '
     """
-    if "<" in text or "[" in text or "◁" in text:
+    has_tags = _TAG.search(text) is not None  # "<<6*12=72>>" holds none
+    if has_tags:
         text = _without_thoughts(text)
         text = _TOOL.sub("\n", text)
     if "<!--" in text or "%" in text or "]:" in text:
@@ -139,7 +141,7 @@ def visible(text: str) -> str:
         text = _without_turns(text)
     if "```" in text or "~~~" in text:
         text = _FENCE.sub(_fenced, text)
-    if "<" in text:
+    if has_tags:
         text = _without_open_tag(text)
     return _without_next_question(text) if "Q" in text or "Problem" in text else text
 

@@ -9,6 +9,7 @@ _DENIED = re.compile(
     r"\s*(?:(?:equals?(?:\s+to)?|be|simply|just)\s*)?[:*]*\s*(?:\$\$?|\\\(|\\\[)?\s*\Z",
     re.IGNORECASE,
 )
+_DENIAL_SIGNS = ("not", "n't", "n’t", "never", "neither", "nor", "rather", "instead", "\\ne", "!=")
 _DENIAL = re.compile(r"(?:\\text\s*\{\s*)?not\b[\s}]*[-+$\\\d.(]|\\neq?\b|!=", re.IGNORECASE)
 _BEFORE = 60
 """Characters before an answer in which it is denied."""
@@ -71,7 +72,9 @@ _AT_ONCE = re.compile(
 
 def is_denied(text: str, start: int) -> bool:
     """Whether what comes before ``start`` denies what comes then: ``it is not 7``."""
-    return _DENIED.search(text[max(0, start - _BEFORE) : start]) is not None
+    before = text[max(0, start - _BEFORE) : start]
+    folded = before.lower()
+    return any(sign in folded for sign in _DENIAL_SIGNS) and _DENIED.search(before) is not None
 
 
 def denies(answer: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.rewards._calls import ARGUMENT_KEYS, Call, calls_of_json
+from guerdon.rewards._calls import Call, calls_of_json
 from guerdon.rewards._calls_python import python_calls
 from guerdon.rewards._calls_text import calls_in_text
 from guerdon.rewards._json_text import read_json
@@ -68,28 +68,32 @@ def _wanted(item: Any, what: str) -> list[Wanted]:
         if calls is None:
             raise InputError(f"{what} holds a call without a name; {_FORMS}")
         return [_exact(call, what) for call in calls]
-    return [_choices(str(name), arguments, what) for name, arguments in item.items()]
+    # Tables of Arrow give every row the members of all rows, as nulls.
+    named = {str(name): arguments for name, arguments in item.items() if arguments is not None}
+    if not named:
+        raise InputError(f"{what} holds an object that names no call; {_FORMS}")
+    return [_choices(name, arguments, what) for name, arguments in named.items()]
 
 
 def _is_call(item: Mapping[str, Any]) -> bool:
     inner = item.get("function")
     if isinstance(inner, str) or (isinstance(inner, Mapping) and isinstance(inner.get("name"), str)):
         return True
-    return isinstance(item.get("name"), str) and not item.keys() - {
-        *("name", "id", "type", "index", *ARGUMENT_KEYS)
-    }
+    # A function that is called "name" has an object there.
+    return isinstance(item.get("name"), str)
 
 
 def _choices(name: str, arguments: Any, what: str) -> Wanted:
     if not isinstance(arguments, Mapping):
         raise InputError(f"{what}: the possible answers of {name} must be an object; {_FORMS}")
+    arguments = {argument: values for argument, values in arguments.items() if values is not None}
     for argument, values in arguments.items():
         if not isinstance(values, Sequence) or isinstance(values, str | bytes):
             raise InputError(
                 f"{what}: the argument {argument} of {name} must be a list of the values that are accepted, "
                 f"not {shown(values)}"
             )
-    return Wanted(name, dict(arguments), has_choices=True)
+    return Wanted(name, arguments, has_choices=True)
 
 
 def tool_schemas(*given: Any) -> dict[str, Mapping[str, Any]] | None:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import random
 import re
 import time
-import weakref
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
-from urllib.request import getproxies
 
-from guerdon.errors import InvalidResultError, MissingExtraError, RemoteError
+from guerdon.errors import InvalidResultError, RemoteError
+from guerdon.rewards._http import library, retry_after
 from guerdon.rewards._judge_cache import Cache
 from guerdon.rewards._judge_endpoint import KNOWN, Endpoint
 from guerdon.rewards._judge_prompts import Question
@@ -29,7 +25,6 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 """Seconds that bound the first wait before another try, and every wait that no server asked for."""
 READS = 2
 """How often a judge is asked in all where its message holds no verdict."""
-_CONNECT_SECONDS = 10.0
 _MOST_BYTES = 8 << 20
 _PASSING = frozenset({408, 409, 425, 429})
 _REFUSED_FORM = frozenset({400, 415, 422, 501})
@@ -139,7 +134,7 @@ class Asking:
             try:
                 async with asyncio.timeout(self.request_seconds):
                     status, headers, content = await self._once(data)
-            except (TimeoutError, OSError, _aiohttp().ClientError) as error:
+            except (TimeoutError, OSError, library().ClientError) as error:
                 fault = f"{self.endpoint.url} {self._broke_off(error)}"
             else:
                 answer = _json(content)
@@ -233,71 +228,3 @@ def _json(content: bytes) -> Any:
         return json.loads(content)
     except (ValueError, RecursionError):
         return content.decode("utf-8", "replace")
-
-
-def retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds that a server asks to wait: ``Retry-After-Ms``, or ``Retry-After`` as a number or a date; else 0.
-
-    >>> retry_after({"Retry-After": "2"}), retry_after({"Retry-After-Ms": "250"}), retry_after({"Retry-After": "soon"})
-    (2.0, 0.25, 0.0)
-    """
-    in_ms, text = (headers.get(name, "").strip() for name in ("Retry-After-Ms", "Retry-After"))
-    try:
-        seconds = float(in_ms) / 1000 if in_ms else float(text)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(text).timestamp() - time.time()
-        except (ValueError, TypeError):
-            return 0.0
-    return seconds if 0.0 < seconds < math.inf else 0.0
-
-
-# Connections.
-
-
-def _aiohttp() -> Any:
-    try:
-        import aiohttp
-    except ImportError:
-        raise MissingExtraError.of("judge", "asking a judge") from None
-    return aiohttp
-
-
-class _Sessions:
-    """The connections of each event loop, open for as long as somebody on it asks a judge."""
-
-    def __init__(self) -> None:
-        self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, int]]
-        self._open = weakref.WeakKeyDictionary()
-
-    @asynccontextmanager
-    async def session(self) -> AsyncIterator[aiohttp.ClientSession]:
-        """The connections of the running loop; the last one to leave closes them."""
-        loop = asyncio.get_running_loop()
-        session, users = self._open.get(loop, (None, 0))
-        if session is None:
-            session = self._opened()
-        self._open[loop] = session, users + 1
-        try:
-            yield session
-        finally:
-            session, users = self._open[loop]
-            if users > 1:
-                self._open[loop] = session, users - 1
-            else:
-                del self._open[loop]
-                await session.close()
-
-    def _opened(self) -> aiohttp.ClientSession:
-        library = _aiohttp()
-        session: aiohttp.ClientSession = library.ClientSession(
-            connector=library.TCPConnector(limit=0),
-            cookie_jar=library.DummyCookieJar(),
-            timeout=library.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
-            headers={"User-Agent": "guerdon"},
-            trust_env=bool(getproxies()),
-        )
-        return session
-
-
-SESSIONS = _Sessions()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from guerdon.rewards._math_forms import Form, divided
+from guerdon.rewards._math_forms import Form, constant, divided
 from guerdon.rewards._math_numeric import real
 from guerdon.rewards._math_quantities import (
     STRICT,
@@ -212,8 +212,6 @@ def _equal_ratios(mine: Value, gold: Value, rules: Rules) -> bool | None:
 
 
 def _proportions(value: Value) -> list[Form] | None:
-    from guerdon.rewards._math_forms import constant
-
     if isinstance(value, Quantity) and value.unit is None and not value.is_percent:
         return [value.form, constant(1)]
     if isinstance(value, Ratio) and all(

@@ -63,9 +63,11 @@ _MINUS_INFINITY, _INFINITY = negative(symbol("oo")), symbol("oo")
 _REALS = Interval(_MINUS_INFINITY, _INFINITY, (False, False))
 
 
-def read(text: str) -> Value:
-    """The value of a text. Raises UnknownError where it is no mathematics that is read here, UndefinedError
-    where it has no value, TooLargeError where it has one beyond evaluation.
+def read(text: str, grouped: bool = True) -> Value:
+    """The value of a text; ``grouped`` says whether a comma may stand between thousands.
+
+    Raises UnknownError where it is no mathematics that is read here, UndefinedError where it has no value,
+    TooLargeError where it has one beyond evaluation.
 
     >>> from guerdon.rewards._math_values import Collection
     >>> isinstance(read(r"\\{1, 2\\}"), Collection)
@@ -77,7 +79,7 @@ def read(text: str) -> Value:
     if (clock := _CLOCK.fullmatch(plain)) and (clock[3] or clock[2].startswith("0")):
         half = (clock[3] or "").lower()
         return Clock(int(clock[1]) * 60 + int(clock[2]), half)
-    found = tokens(plain)
+    found = tokens(plain, grouped)
     if not found:
         raise UnknownError("nothing")
     return _value(found)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from guerdon.rewards._math_expressions import is_name
-from guerdon.rewards._math_forms import ONE, Form, UnknownError, minus, negative, symbol, variables
+from guerdon.rewards._math_forms import ONE, Form, UnknownError, atoms, minus, negative, symbol, variables
 from guerdon.rewards._math_quantities import (
     STRICT,
     Rules,
@@ -122,8 +123,6 @@ def _is_equation(side: Value, gold: Value) -> bool:
 
 def _agree(same: Same, exact: Value, rough: Sequence[Value]) -> bool:
     """Whether what follows ≈ is near to what stands before it."""
-    from fractions import Fraction
-
     near = Rules(relative=Fraction(1, 100))
     return all(same(side, exact, near) for side in rough)
 
@@ -169,10 +168,21 @@ def _equal_equations(same: Same, mine: Relation, gold: Relation, rules: Rules) -
         result = same(first[1], second[1], rules)
         if result is not False:
             return result
+    if first is not None and second is not None and _are_functions(first[0], second[0]):
+        return same(first[1], second[1], rules)
     forms = _difference(mine), _difference(gold)
     if forms[0] is None or forms[1] is None:
         return mine.sides == gold.sides
     return proportional(forms[0], forms[1], positive=False)
+
+
+def _are_functions(first: Value, second: Value) -> bool:
+    """Whether two names are y and a function such as f(x), which stand for each other."""
+    if not isinstance(first, Quantity) or not isinstance(second, Quantity):
+        return False
+    ordinate = symbol("y").key()
+    others = [side.form for side in (first, second) if side.form.key() != ordinate]
+    return len(others) == 1 and any(isinstance(atom, tuple) for atom in atoms(others[0]))
 
 
 def _difference(relation: Relation) -> Form | None:

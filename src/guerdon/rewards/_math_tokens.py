@@ -20,6 +20,8 @@ class Token(NamedTuple):
 
 _PER = Token("sign", "/")
 _THOUSANDS = re.compile(r"(?<=\d)(?:,\\!|\\!,|\{,\}|\\[,!:; ]|~)(?=\d{3}(?!\d))", re.ASCII)
+_COMMAS = re.compile(r"\d+(?:,\d+)+")
+_GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _LAYOUT = re.compile(
     r"(\\\\)(?:\s*\[[\d.]+(?:pt|em|ex|mm|cm)\])?|\\(?:left|right)(?![A-Za-z])\s*\.?"
     r"|\\(?:[bB]ig{1,2}[lrm]?|displaystyle|textstyle|limits|nolimits|quad|qquad|rm|it|bf)(?![A-Za-z])"
@@ -96,10 +98,15 @@ _CURRENCIES = {"$": "dollar", "€": "euro", "£": "GBP", "¥": "yen", "¢": "ce
 MAX_EXPONENT = 100_000
 
 
-def tokens(text: str) -> list[Token]:
-    """The tokens of a text. Raises UnknownError where something in it is none."""
+def tokens(text: str, grouped: bool = True) -> list[Token]:
+    """The tokens of a text; ``grouped`` says whether a comma may stand between thousands, where it can.
+
+    Raises UnknownError where something in the text is no token.
+    """
     text = _LAYOUT.sub(lambda match: match[1] or " ", _THOUSANDS.sub("", text))
     dollars = _dollars(text)
+    # In 27,54,108 one comma separates, so that each of them does.
+    grouped = grouped and all(_GROUPS.fullmatch(run) for run in _COMMAS.findall(text))
     found: list[Token] = []
     at, depth = 0, 0
     was_space = False
@@ -111,7 +118,11 @@ def tokens(text: str) -> list[Token]:
         if match["space"]:
             was_space = True
             continue
-        if match["number"] and "," in match["number"] and depth and not re.search(",0", match["number"]):
+        if (
+            match["number"]
+            and "," in match["number"]
+            and not (grouped and (not depth or ",0" in match["number"]))
+        ):
             # Between brackets a comma separates: (1,200) is a pair; only 1,050 cannot be two numbers.
             at = match.start() + match["number"].index(",")
             found.append(_number(match["number"].partition(",")[0]))

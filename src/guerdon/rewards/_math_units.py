@@ -101,7 +101,21 @@ CHANGES = frozenset(
             "thousandths",
         ),
         *("negative", "root", "base", "except", "excluding", "excluded", "if", "when", "unless", "without"),
-        *("or", "and", "than", "less", "below", "above", "infinity", "pi", "max", "min"),
+        *(
+            "or",
+            "and",
+            "than",
+            "less",
+            "more",
+            "most",
+            "least",
+            "below",
+            "above",
+            "infinity",
+            "pi",
+            "max",
+            "min",
+        ),
     }
 )
 """Words behind a number that make another value of it and are no unit."""

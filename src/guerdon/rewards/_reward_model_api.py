@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from guerdon.errors import InputError, MissingExtraError, RemoteError
+from guerdon.errors import InputError, RemoteError
+from guerdon.rewards._http import SESSIONS, library, retry_after
 from guerdon.types import Message
 
 KEY_VARIABLE = "GUERDON_REWARD_MODEL_API_KEY"
@@ -126,18 +127,18 @@ class Endpoint:
 
     async def _answer(self, url: str, body: Mapping[str, Any]) -> Any:
         """The JSON that the server answers, after so many attempts; the caller's deadline ends all of them."""
-        try:
-            import aiohttp
-        except ImportError as error:
-            raise MissingExtraError.of("client", "a reward model behind a server") from error
+        aiohttp = library("client", "a reward model behind a server")
         key = os.environ.get(KEY_VARIABLE)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         problem = ""
-        async with aiohttp.ClientSession(headers=headers) as session:
+        async with SESSIONS.session() as session:
             for attempt in range(_ATTEMPTS):
-                wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt) * random.uniform(0.75, 1.25)
+                asked = 0.0
                 try:
-                    async with session.post(url, json=body, allow_redirects=False) as response:
+                    # A redirect is not followed: neither the key nor the texts go where nobody sent them.
+                    async with session.post(
+                        url, json=body, headers=headers, allow_redirects=False
+                    ) as response:
                         if response.status == 200:
                             return await _json(response)
                         said = (await response.content.read(500)).decode("utf-8", "replace")
@@ -145,11 +146,13 @@ class Endpoint:
                         if response.status not in _AGAIN:
                             refused = InputError if response.status in (400, 413, 422) else RemoteError
                             raise refused(f"{url} refused the conversation, {problem}")
-                        wait = _asked_wait(response.headers.get("Retry-After"), wait)
-                except aiohttp.ClientError as error:
+                        asked = retry_after(response.headers)
+                except (OSError, aiohttp.ClientError) as error:
                     problem = str(error) or type(error).__name__
                 if attempt + 1 < _ATTEMPTS:
-                    await asyncio.sleep(wait)
+                    bound = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
+                    # With jitter, so that those that failed together come back apart.
+                    await asyncio.sleep(max(asked, random.uniform(bound / 2, bound)))
         raise RemoteError(f"{url} did not answer in {_ATTEMPTS} attempts, {problem}")
 
 
@@ -161,8 +164,3 @@ async def _json(response: Any) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise RemoteError(f"{response.url} answered what is no JSON") from None
-
-
-def _asked_wait(header: str | None, otherwise: float) -> float:
-    """The seconds of a Retry-After header, within bounds."""
-    return min(_LONGEST_WAIT, float(header)) if header and header.strip().isdigit() else otherwise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from guerdon.rewards._dates import with_dates
 from guerdon.rewards._short_matching import Match
@@ -53,11 +54,11 @@ _FEW = 6
 """Words of a sentence that is an answer and nothing else."""
 
 
-def objection(reading: Reading, match: Match, asked: Reading) -> str | None:
-    """Why a match does not give the answer; None where it does."""
+def objection(reading: Reading, match: Match, asked: Reading, others: Sequence[Match]) -> str | None:
+    """Why a match does not give the answer; None where it does. ``others`` are all matches of the sentence."""
     if _is_denied(reading, match):
         return "it is denied"
-    if _is_guess(reading, match):
+    if _is_guess(reading, match, others):
         return "it is one of several guesses"
     if _is_beside(reading, match):
         return "it only bounds the answer"
@@ -78,9 +79,14 @@ def _is_denied(reading: Reading, match: Match) -> bool:
     return _DENIED_AFTER.match(" ".join(words[match.end : match.end + 4])) is not None
 
 
-def _is_guess(reading: Reading, match: Match) -> bool:
+def _is_guess(reading: Reading, match: Match, others: Sequence[Match]) -> bool:
     words = reading.plain
     after, before = words[match.end : match.end + 1], words[max(0, match.start - 1) : match.start]
+    if after == ("or",) and any(other.start == match.end + 1 for other in others):
+        # Both sides of this "or" are accepted.
+        after = ()
+    if before == ("or",) and any(other.end == match.start - 1 for other in others):
+        before = ()
     if _SYNONYM & set(words[max(0, match.start - _BEFORE) : match.start]):
         # "known as the uvea or uveal tract" has two names for one thing.
         return False

@@ -67,8 +67,7 @@ def match_function_call(
     original_messages: Sequence[Message] | None = None,
     function_name: str | None = None,
     parsed_arguments: Mapping[str, Any] | str | None = None,
-    *,
-    expected_call_schema: Mapping[str, Any] | str,
+    expected_call_schema: Mapping[str, Any] | str | None = None,
     argument_match_strictness: str = "exact",
 ) -> EvaluateResult:
     """Scores how well a call fits an expected name and the types of its arguments, half for each.

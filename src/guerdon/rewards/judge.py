@@ -10,7 +10,8 @@ from typing import Any
 from guerdon.errors import DeadlineError, InputError, InvalidResultError, RemoteError, RewardError
 from guerdon.reward.annotations import Setting
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._judge_calls import SESSIONS, Asking, Tally
+from guerdon.rewards._http import SESSIONS
+from guerdon.rewards._judge_calls import Asking, Tally
 from guerdon.rewards._judge_endpoint import Endpoint, endpoint
 from guerdon.rewards._judge_manner import Manner, manner, whole
 from guerdon.rewards._judge_material import is_empty

@@ -21,7 +21,7 @@ from guerdon.rewards._math_measures import spoken
 from guerdon.rewards._math_quantities import Rules
 from guerdon.rewards._math_reading import read
 from guerdon.rewards._math_tokens import is_word
-from guerdon.rewards._math_values import Based, Clock, Value, Word, quantities
+from guerdon.rewards._math_values import Based, Clock, Collection, Value, Word, quantities
 from guerdon.rewards._numbers import normal
 from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
 from guerdon.types import EvaluateResult, MetricResult
@@ -57,7 +57,8 @@ _ASKS_PERCENT = re.compile(
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[A-Za-z][A-Za-z ,.'’-]*")
-_DOTS = re.compile(r"\\[a-z]*dots|\.\.\.|…")
+_GUESSED = re.compile(r"\\[a-z]*dots|\.\.\.|…|'|\\prime")
+_CHOICE = re.compile(r"(?:(?:[Oo]ption|[Cc]hoice) ?)?\(?([A-Z])\)?[.:]?")
 _LETTERS = re.compile(r"[A-Za-z]+")
 
 
@@ -125,7 +126,9 @@ def math(
         _share(absolute_tolerance, "absolute_tolerance"),
         yes_or_no(require_units, "require_units"),
         yes_or_no(order_matters, "order_matters"),
-        "percent" in prompt.lower() and bool(_ASKS_PERCENT.search(prompt)),
+        "percent" in prompt.lower()
+        and "percent" in prompt.lower()
+        and _ASKS_PERCENT.search(prompt) is not None,
     )
     policy = one_of(candidates, POLICIES, "candidates")
     golds = [_gold_of(text) for text in _gold_texts(ground_truth)]
@@ -135,7 +138,7 @@ def math(
             0.0, reason="no answer found", metrics={"answer_found": MetricResult(0.0, success=False)}
         )
     right, reason = _verdict(answer, golds, rules)
-    found = MetricResult(1.0, success=True, reason=f"{answer.how} {shown(answer.text)}")
+    found = MetricResult(1.0, success=True, reason=f"{answer.how} {_shown(answer.text)}")
     return EvaluateResult(float(right), reason=reason, metrics={"answer_found": found})
 
 
@@ -151,6 +154,11 @@ class _Gold:
     """The text in normal spelling."""
     is_prose: bool = False
     """Whether it only equals itself."""
+
+
+@lru_cache(maxsize=4096)
+def _shown(text: str) -> str:
+    return shown(text)
 
 
 def _share(value: Any, what: str) -> Fraction | None:
@@ -229,10 +237,10 @@ def _has_words(text: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _reading(text: str) -> Value | ArithmeticError:
+def _reading(text: str, grouped: bool = True) -> Value | ArithmeticError:
     """The value of a text, or why there is none."""
     try:
-        return read(text)
+        return read(text, grouped)
     except (UnknownError, UndefinedError, TooLargeError) as error:
         return error
 
@@ -273,8 +281,8 @@ def _judge(answer: Answer, golds: Sequence[_Gold], rules: Rules) -> tuple[bool, 
         return False, objection
     for gold in golds:
         if _is_right(answer.text, gold, rules):
-            return True, f"{shown(answer.text)} equals {shown(gold.text)}"
-    return False, f"{shown(answer.text)} is not {' or '.join(shown(gold.text) for gold in golds[:5])}"
+            return True, f"{_shown(answer.text)} equals {_shown(gold.text)}"
+    return False, f"{_shown(answer.text)} is not {' or '.join(_shown(gold.text) for gold in golds[:5])}"
 
 
 def _objection(answer: Answer, golds: Sequence[_Gold]) -> str | None:
@@ -303,6 +311,8 @@ def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
         return True
     if (gold.is_prose or isinstance(gold.value, Word)) and mine.casefold() == wanted.casefold():
         return True
+    if (choice := _CHOICE.fullmatch(mine)) and choice[1] == wanted.strip("()"):
+        return True
     value = _reading(text)
     if gold.is_prose:
         return isinstance(value, Word) and value == Word(spoken(wanted))
@@ -312,20 +322,29 @@ def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
         return False
     told: bool | None = None
     if not isinstance(value, ArithmeticError) and gold.value is not None:
-        try:
-            told = equal(value, gold.value, rules)
-        except (UnknownError, UndefinedError, TooLargeError):
-            told = None
+        told = _is_equal(value, gold.value, rules)
+        if told is False and isinstance(value, Collection) is not isinstance(gold.value, Collection):
+            # 100,200 may be one number or two; beside a list it is two.
+            told = _is_equal(_reading(text, False), _reading(gold.text, False), rules)
     if told is not None or not _may_ask(text, gold, rules):
         return bool(told)
     return agrees(text, gold.text, rules.asks_percent)
 
 
+def _is_equal(mine: Value | ArithmeticError, gold: Value | ArithmeticError, rules: Rules) -> bool | None:
+    if isinstance(mine, ArithmeticError) or isinstance(gold, ArithmeticError):
+        return False
+    try:
+        return equal(mine, gold, rules)
+    except (UnknownError, UndefinedError, TooLargeError):
+        return None
+
+
 def _may_ask(text: str, gold: _Gold, rules: Rules) -> bool:
-    """Whether math-verify can be asked: it drops words, bases and units, and guesses at what dots stand for."""
+    """Whether math-verify can be asked: it drops words, bases, units and primes, and guesses at dots."""
     if _has_words(text) or isinstance(gold.value, Word | Based | Clock):
         return False
-    if _DOTS.search(text) or _DOTS.search(gold.text):
+    if _GUESSED.search(text) or _GUESSED.search(gold.text):
         return False
     has_unit = gold.value is not None and any(each.unit is not None for each in quantities(gold.value))
     return not (has_unit and rules.require_units)

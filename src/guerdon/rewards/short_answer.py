@@ -115,14 +115,14 @@ def _judge(text: str, golds: list[Forms], prompt: str, tolerant: bool) -> tuple[
         readings = readings[:1]
     why = "no accepted answer in it"
     for reading in readings:
-        for gold in golds:
-            for match in matches(reading, gold, tolerant):
-                against = objection(reading, match, asked)
-                if against is None and disputed(reading, match, golds):
-                    against = "its date contradicts a more precise one"
-                if against is None:
-                    return True, match.how
-                why = against
+        found = [match for gold in golds for match in matches(reading, gold, tolerant)]
+        for match in found:
+            against = objection(reading, match, asked, found)
+            if against is None and disputed(reading, match, golds):
+                against = "its date contradicts a more precise one"
+            if against is None:
+                return True, match.how
+            why = against
     return False, why
 
 
@@ -134,7 +134,11 @@ def _is_spray(listed: list[str], golds: list[Forms]) -> bool:
 
 def _polar(text: str, golds: list[Forms]) -> tuple[bool, str]:
     """Yes or no, by the word that the text opens with."""
-    first = next((polarity(word) for word in read(text[:200]).plain[:3] if polarity(word) is not None), None)
-    if first is None:
+    words = read(text[:200]).plain
+    says = [(i, what) for i, word in enumerate(words[:5]) if (what := polarity(word)) is not None]
+    if not says or says[0][0] > 2:
         return False, "neither yes nor no"
+    first, next_words = says[0][1], words[says[0][0] + 1 :][:2]
+    if next_words[:1] in (("or",), ("and",)) and polarity(next_words[-1]) is not None:
+        return False, "both yes and no"
     return any(gold.polarity is first for gold in golds), "yes" if first else "no"

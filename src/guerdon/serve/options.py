@@ -52,7 +52,7 @@ class ServeOptions:
     access_log: bool = False
     """Whether every request is logged; otherwise those that were refused, failed or took long are."""
     quiet: bool = False
-    """That no request is logged, whatever became of it: for a server that a test starts."""
+    """That no request is logged, whatever became of it."""
     log_format: Literal["text", "json"] = "text"
 
     def __post_init__(self) -> None:
@@ -60,6 +60,8 @@ class ServeOptions:
             raise InputError(f"port must be a whole number from 0 to 65535, not {self.port!r}")
         if self.log_format not in ("text", "json"):
             raise InputError(f'log_format must be "text" or "json", not {self.log_format!r}')
+        if self.access_log and self.quiet:
+            raise InputError("access_log logs every request and quiet none; give one of them")
         for name in ("max_body", "max_queue", "max_connections", "journal_bytes"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
