@@ -63,4 +63,4 @@ class Suite:
     aim: str = ""
     """What the project promises of it, in a line."""
     lacks: Callable[[], str | None] | None = None
-    """What the environment lacks for it, such as a judge to ask; a suite that lacks something is left out and said so."""
+    """What the environment lacks for it, such as a judge to ask; what lacks something is left out and said so."""
