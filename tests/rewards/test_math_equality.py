@@ -50,6 +50,9 @@ STRICT: list[tuple[str, list[str], list[str]]] = [
     (r"\frac{\pi^2}{6}", [r"\pi^2/6", r"\frac16\pi^2", "π²/6"], [r"\frac{\pi^2}{8}", r"\pi/6", "1.64"]),
     ("1-1/e", [r"1-e^{-1}", r"\frac{e-1}{e}"], ["1+1/e", "1-e"]),
     ("-2 + 7i", ["7i-2", r"-2+7\mathrm{i}", "i(7+2i)"], ["-2-7i", "2+7i"]),
+    (r"(1+\sqrt2)^{1000}", [r"(3+2\sqrt2)^{500}", r"(\sqrt2-1)^{-1000}"], [r"(3+2\sqrt2)^{501}"]),
+    (r"-\sqrt[3]{\sqrt5-2}", [r"\sqrt[3]{2-\sqrt5}"], [r"\sqrt[3]{\sqrt5-2}"]),
+    ("3.14", [r"\approx 3.14", r"x \approx 3.14"], [r"\approx 3.1", r"\approx"]),
     ("-1", ["i^2", r"\cos\pi", r"e^{i\pi}", "−1"], ["1", "i"]),
     (r"\log_2 3", [r"\frac{\ln 3}{\ln 2}", r"\frac{\log 3}{\log 2}", r"\log_4 9"], [r"\log_3 2"]),
     # Expressions with variables.
@@ -87,12 +90,17 @@ STRICT: list[tuple[str, list[str], list[str]]] = [
     (r"y = \frac{1}{2} x + 2", ["y=0.5x+2", "2y = x+4", "x-2y+4=0", r"\frac12 x+2", "f(x)=0.5x+2"],
      ["y=x+2", r"y=\frac12x-2", "f(x)=x+2"]),
     ("a=9", ["9", "a = 9", "9 = a"], ["b=9", "8", "a=8"]),
+    ("x=1, y=2", [r"\begin{cases} x=1 \\ y=2 \end{cases}", "y=2, x=1"],
+     [r"\begin{cases} x=2 \\ y=1 \end{cases}"]),
     ("0", ["x = 0", "0.0"], ["x - 3z = 0", "x + 1 = 0", "0 = 1"]),
     # Matrices.
     (r"\begin{pmatrix} 1 \\ -2 \end{pmatrix}",
      [r"\begin{bmatrix}1\\-2\end{bmatrix}", r"\begin{pmatrix}1\\[2pt]-2\end{pmatrix}",
       r"\left(\begin{array}{c}1\\-2\end{array}\right)"],
      [r"\begin{pmatrix}1&-2\end{pmatrix}", "(1,-2)", "-1"]),
+    (r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", [r"\begin{bmatrix}1&2\\3&4\end{bmatrix}"],
+     [r"\begin{vmatrix}1&2\\3&4\end{vmatrix}"]),
+    (r"\begin{vmatrix}a&b\\c&d\end{vmatrix}", ["ad-bc"], ["ab-cd", r"\begin{pmatrix}a&b\\c&d\end{pmatrix}"]),
     # Units.
     (r"144 \mbox{ m}^3", ["144", "144 m^3", r"144\text{ cubic meters}", "144 m³"], ["144 cm^3", "144 m^2", "145"]),
     (r"90^\circ", ["90", "90°", "90 degrees"], [r"\frac{\pi}{2}", "91°", r"90\text{ radians}"]),
@@ -105,6 +113,7 @@ STRICT: list[tuple[str, list[str], list[str]]] = [
     # Bases, times, ratios.
     ("4210_5", ["4210_{5}", r"4210_{\text{five}}", "4210"], ["4210_7", "555", "7777=4210_5"]),
     ("3:00 pm", ["3:00 p.m.", "3:00PM", "15:00"], ["3:00 am", "3:01 pm", "3:00", "3"]),
+    ("2:05", ["2:05", "02:05"], ["2:5", "2:50"]),
     ("1:2", ["1/2", "2:4"], ["2:1", "1:3", r"1:2\%"]),
     # Words.
     (r"\text{(C)}", ["C", "(C)", r"\textbf{(C)}", "C.", "C)", r"\text{Option C}"], ["B", "(D)", "c", "Option D"]),
@@ -112,6 +121,15 @@ STRICT: list[tuple[str, list[str], list[str]]] = [
     (r"\text{ACF}", ["ACF"], ["CAF", "AFC"]),
     (r"\text{June 20}", ["June 20", r"\text{June }20"], ["June 21", "20", "June"]),
     ("no solution", [r"\text{No solution}", r"\displaystyle \text{no solution}"], ["1", "solution"]),
+    (r"\emptyset", [r"\text{no solution}", "none", "There are no solutions."], ["one solution", r"\text{no}"]),
+    ("no solutions", [r"\emptyset", r"\{\}", "No solution"], ["0", "solutions", "DNE"]),
+    ("DNE", [r"\text{does not exist}", "undefined"], ["0", "exists", r"\infty"]),
+    (r"\infty", ["infinity", r"\text{positive infinity}"], ["negative infinity", r"-\infty"]),
+    (r"\mathbb{R}", [r"\text{all real numbers}", r"(-\infty, \infty)"], ["real", r"\mathbb{Q}"]),
+    (r"\text{all real numbers}", [r"\mathbb{R}", r"(-\infty, \infty)"], ["(0,1)"]),
+    ("42", ["forty-two", r"\text{forty-two}", "Forty two"], ["forty", "not forty-two", "forty-two or fifty"]),
+    (r"\text{six}", ["6", "six"], ["7", "sixth"]),
+    (r"\frac34", ["three quarters"], ["three", "quarters"]),
     (r"\overline{CD}", [r"\overline{DC}"], [r"\overline{CE}", "CD"]),
     ("odd $n$", ["odd n", "odd $n$"], ["even $n$", "n"]),
 ]  # fmt: skip
@@ -155,7 +173,7 @@ PARAMETERS: list[tuple[str, Any, Mapping[str, Any], int]] = [
 ]
 
 TOO_LARGE = ["9^{9^9}", "9^9^9", "(10^{10^{10}})!", "2^{2^{2^{2^{2^2}}}}", "100000!", "10^{1000000}",
-             r"\binom{1000000}{500000}", "2^" * 300 + "2"]  # fmt: skip
+             r"\binom{1000000}{500000}", "2^" * 300 + "2", r"(1+\sqrt2)^{10000000}", "(1+i)^{10^{12}}"]  # fmt: skip
 
 HOSTILE = [
     *("|" * 900, "-" * 900, "!" * 900, "1," * 400 + "1", r"\pm1" * 200, "a" * 900, "0." + "9" * 900, "="),

@@ -29,6 +29,7 @@ from guerdon.rewards._math_values import (
     Word,
     as_interval,
 )
+from guerdon.rewards._math_words import EMPTY
 
 _MAX_UNPAIRED = 40
 _HALF_DAY = 720
@@ -69,7 +70,7 @@ def _single(value: Value, other: Value) -> Value:
     """A set of one element stands for the element, and a set without any for the empty set."""
     if isinstance(value, Collection) and value.kind == "set":
         if not value.items:
-            return Word("emptyset")
+            return EMPTY
         if len(value.items) == 1 and not isinstance(other, Collection | Union):
             return value.items[0]
     return value
@@ -229,7 +230,8 @@ def _time(value: Value) -> Clock | None:
     if len(numbers) != 2 or any(number is None or number.denominator != 1 for number in numbers):
         return None
     hours, minutes = (int(number or 0) for number in numbers)
-    return Clock(hours * 60 + minutes, "") if 0 <= hours < 24 and 0 <= minutes < 60 else None
+    # Minutes have two digits: those below ten were read as a time where they had.
+    return Clock(hours * 60 + minutes, "") if 0 <= hours < 24 and 10 <= minutes < 60 else None
 
 
 def _equal_times(mine: Clock, gold: Clock) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from guerdon.rewards._math_expressions import Expression
@@ -20,15 +19,10 @@ from guerdon.rewards._math_units import CHANGES, PERCENT, SCALES, Unit, known, u
 from guerdon.rewards._math_values import (
     Quantity,
     Value,
-    Word,
 )
+from guerdon.rewards._math_words import value_of_words
 
 _EXPONENTS = (-3, -2, -1, 1, 2, 3)
-
-
-def spoken(text: str) -> str:
-    """The words of a text in small letters."""
-    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
 def quantity(found: Sequence[Token]) -> Value:
@@ -36,7 +30,7 @@ def quantity(found: Sequence[Token]) -> Value:
     found, money = _without_money(list(found))
     found, words = _without_words(found)
     if not found:
-        return Word(spoken(words))
+        return value_of_words(words)
     scale, is_percent, measured = _scale(words)
     if found[-1] == Token("sign", "%"):
         found, is_percent = found[:-1], True

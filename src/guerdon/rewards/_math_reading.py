@@ -12,7 +12,8 @@ from guerdon.rewards._math_forms import (
     negative,
     symbol,
 )
-from guerdon.rewards._math_measures import quantity, spoken
+from guerdon.rewards._math_functions import determinant
+from guerdon.rewards._math_measures import quantity
 from guerdon.rewards._math_numeric import real
 from guerdon.rewards._math_tokens import Token, tokens
 from guerdon.rewards._math_values import (
@@ -30,6 +31,7 @@ from guerdon.rewards._math_values import (
     Word,
     as_interval,
 )
+from guerdon.rewards._math_words import REALS, special_words, spoken, value_of_words, whole_number
 
 MAX_ITEMS = 200
 MAX_DIGITS = 1_000
@@ -38,29 +40,8 @@ _RELATIONS = frozenset({"=", "<", ">", "<=", ">=", "!=", "∈", "≈"})
 _CLOCK = re.compile(
     r"(\d{1,2}):([0-5]\d)\s*(?:\\text\s*\{)?\s*~?\s*([ap])?\.?\s*(?(3)m)\.?\s*\}?", re.IGNORECASE
 )
-_BASES = dict(
-    zip(
-        [
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "sixteen",
-        ],
-        (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16),
-        strict=True,
-    )
-)
 _SET = Token("open", "set")
 _MINUS_INFINITY, _INFINITY = negative(symbol("oo")), symbol("oo")
-_REALS = Interval(_MINUS_INFINITY, _INFINITY, (False, False))
 
 
 def read(text: str, grouped: bool = True) -> Value:
@@ -79,6 +60,8 @@ def read(text: str, grouped: bool = True) -> Value:
     if (clock := _CLOCK.fullmatch(plain)) and (clock[3] or clock[2].startswith("0")):
         half = (clock[3] or "").lower()
         return Clock(int(clock[1]) * 60 + int(clock[2]), half)
+    if (value := special_words(plain)) is not None:
+        return value
     found = tokens(plain, grouped)
     if not found:
         raise UnknownError("nothing")
@@ -191,10 +174,10 @@ def _single(token: Token) -> Value:
     if token.kind == "field":
         if token.text != "R":
             return Word(f"field {token.text}")
-        return _REALS
+        return REALS
     if len(token.text) == 1 and token.text.isalpha():
         return Quantity(symbol(token.text))
-    return Word(spoken(token.text))
+    return value_of_words(token.text)
 
 
 def _overlined(found: Sequence[Token]) -> Value | None:
@@ -213,7 +196,13 @@ def _based(found: Sequence[Token]) -> Based | None:
         return None
     at = texts.index("_")
     digits, base = "".join(texts[:at]), "".join(texts[at + 1 :])
-    number = _BASES.get(base, 0) if base.isalpha() else int(base) if base.isdecimal() and len(base) < 3 else 0
+    number = (
+        (whole_number(base) or 0)
+        if base.isalpha()
+        else int(base)
+        if base.isdecimal() and len(base) < 3
+        else 0
+    )
     if not digits.isalnum() or not 2 <= number <= 36 or any(int(digit, 36) >= number for digit in digits):
         return None
     return Based(digits.lstrip("0") or "0", number)
@@ -231,7 +220,7 @@ def _relation(found: Sequence[Token], depths: Sequence[int]) -> Value:
         for at, token in enumerate(found)
         if token.kind == "sign" and token.text in _RELATIONS and not depths[at]
     ]
-    if places[0] == 0 and found[0].text == "=":
+    if places[0] == 0 and found[0].text in ("=", "≈"):
         found, places = found[1:], [at - 1 for at in places[1:]]
         if not places:
             return _element(*_nonempty([found]))
@@ -256,7 +245,7 @@ def _union(found: Sequence[Token], depths: Sequence[int]) -> Value:
     signs = [found[at].text for at in places]
     if "∖" not in signs:
         return Union(tuple(_flat(parts)))
-    if signs != ["∖"] or parts[0] != _REALS or not isinstance(parts[1], Collection) or parts[1].kind != "set":
+    if signs != ["∖"] or parts[0] != REALS or not isinstance(parts[1], Collection) or parts[1].kind != "set":
         raise UnknownError("a difference of sets")
     return _without(parts[1].items)
 
@@ -289,6 +278,10 @@ def _without(items: Sequence[Value]) -> Value:
 def _bracketed(found: Sequence[Token]) -> Value | None:
     """A tuple, a set, an interval, a matrix; None where the brackets only hold an expression together."""
     opening, closing, inside = found[0].text, found[-1].text, found[1:-1]
+    if opening == "vmatrix":
+        return _determinant(_matrix(inside))
+    if opening == "cases":
+        return Collection("list", _lines(inside))
     if "matrix" in opening or opening == "array":
         return _matrix(inside)
     if opening in ("floor", "ceil"):
@@ -328,13 +321,34 @@ def _interval(items: Sequence[Value], closed: tuple[bool, bool]) -> Value:
     raise UnknownError("an interval of more than two ends")
 
 
-def _matrix(inside: Sequence[Token]) -> Value:
+def _rows(inside: Sequence[Token]) -> list[Sequence[Token]]:
     depths = _depths(inside)
     rows = _split(inside, [at for at, token in enumerate(inside) if token.kind == "row" and not depths[at]])
     if rows and not rows[-1]:
         rows.pop()
+    return rows
+
+
+def _lines(inside: Sequence[Token]) -> tuple[Value, ...]:
+    """The equations of a system."""
+    lines: list[Sequence[Token]] = [
+        [token for token in row if token != Token("sign", "&")] for row in _rows(inside)
+    ]
+    lines = [line[:-1] if line and line[-1].kind == "comma" else line for line in lines]
+    made = tuple(_element(line) for line in _nonempty(lines))
+    if not all(isinstance(each, Relation) and each.signs == ("=",) for each in made):
+        raise UnknownError("cases that are no system of equations")
+    return made
+
+
+def _determinant(matrix: Matrix) -> Value:
+    rows = [[cell.form for cell in row if isinstance(cell, Quantity)] for row in matrix.rows]
+    return Quantity(determinant(rows))
+
+
+def _matrix(inside: Sequence[Token]) -> Matrix:
     made = []
-    for row in rows:
+    for row in _rows(inside):
         depths = _depths(row)
         cells = _split(row, [at for at, t in enumerate(row) if t == Token("sign", "&") and not depths[at]])
         made.append(tuple(_element(cell) for cell in _nonempty(cells)))

@@ -17,11 +17,11 @@ from guerdon.rewards._answers import PLACES, POLICIES, Answer, clean, final_answ
 from guerdon.rewards._math_equality import equal
 from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError
 from guerdon.rewards._math_library import agrees, math_verify, parsed
-from guerdon.rewards._math_measures import spoken
 from guerdon.rewards._math_quantities import Rules
 from guerdon.rewards._math_reading import read
 from guerdon.rewards._math_tokens import is_word
 from guerdon.rewards._math_values import Based, Clock, Collection, Value, Word, quantities
+from guerdon.rewards._math_words import special_words, value_of_words
 from guerdon.rewards._numbers import normal
 from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
 from guerdon.types import EvaluateResult, MetricResult
@@ -208,9 +208,11 @@ def _gold_of(text: str) -> _Gold:
     if (refusal := _refusal(wanted)) is not None:
         raise InputError(f"the ground truth {shown(text)} cannot be read: {refusal}")
     words, plain = _words(wanted), normal(wanted)
+    value = _reading(wanted)
+    if _is_said(wanted) and (special := special_words(plain)) is not None:
+        return _Gold(wanted, special, words, plain)
     if _is_said(wanted):
         return _Gold(wanted, None, words, plain, is_prose=True)
-    value = _reading(wanted)
     if isinstance(value, TooLargeError):
         raise DeadlineError(f"the ground truth {shown(wanted)} cannot be evaluated: {value}")
     if not isinstance(value, ArithmeticError):
@@ -287,6 +289,8 @@ def _judge(answer: Answer, golds: Sequence[_Gold], rules: Rules) -> tuple[bool, 
 
 def _objection(answer: Answer, golds: Sequence[_Gold]) -> str | None:
     """What the answer says besides an answer."""
+    if special_words(answer.text) is not None:
+        return None
     told = _DENIES if answer.how in _SENTENCES else _DENIES | _SAYS
     meant = frozenset[str]().union(*(gold.words for gold in golds))
     if said := sorted((_words(answer.text) & told) - meant):
@@ -315,7 +319,7 @@ def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
         return True
     value = _reading(text)
     if gold.is_prose:
-        return isinstance(value, Word) and value == Word(spoken(wanted))
+        return isinstance(value, Word) and value == value_of_words(wanted)
     if isinstance(value, TooLargeError):
         raise DeadlineError(f"the answer {shown(text)} cannot be evaluated: {value}")
     if isinstance(value, UndefinedError):
