@@ -51,6 +51,8 @@ def conciseness(
     count = length_of(text, counted, tokenizer)
     says = any(map(str.isalnum, text))
     score = min(1.0, aim / count) if says and count else 0.0
-    reason = f"{told(count, counted)}, wanted at most {aim:g}" if says else "says nothing: no letter and no digit"
+    reason = (
+        f"{told(count, counted)}, wanted at most {aim:g}" if says else "says nothing: no letter and no digit"
+    )
     metric = MetricResult(count, success=says and count <= aim, reason=reason)
     return EvaluateResult(score, reason=reason, metrics={counted: metric})
