@@ -32,7 +32,8 @@ _OUT = re.compile(r"\s+(?:is|was|are)(?:n['’]t|\s+(?:the\s+)?(?:not|wrong|inco
 _NOT = re.compile(
     r"(?:(?:\b(?:not|neither|nor)|n['’]t)\s+(?:\w+\s+)?"
     r"|\b(?:except(?: for)?|excluding|(?:all|everything|anything) but"
-    r"|(?:eliminat|exclud|reject|discard)(?:e[sd]?|ed|ing|s)?|rul(?:e[sd]?|ing) out)\s+(?:(?:option|choice|answer)\s+)?)[(\[*]*$",
+    r"|(?:eliminat|exclud|reject|discard)(?:e[sd]?|ed|ing|s)?|rul(?:e[sd]?|ing) out)\s+"
+    r"(?:(?:option|choice|answer)\s+)?)[(\[*]*$",
     re.IGNORECASE,
 )
 _LETTER = rf"[^\W{UNSPACED}]"
