@@ -20,7 +20,8 @@ RIGHT = "<think>6 × 7</think><answer>42</answer>"
         # The layout that is the default.
         (RIGHT, {}, 1, "as the template"),
         ("\n <think>a\nb</think>\n\n<answer>\n4</answer>\t\n", {}, 1, "as the template"),
-        ("<think></think><answer></answer>", {}, 1, "as the template"),
+        ("<think></think><answer>4</answer>", {}, 1, "as the template"),
+        ("<think></think><answer>\u200b \u00a0</answer>", {}, 0, "says nothing: there is nothing but tags"),
         ("<think>1 < 2 <b>bold</b></think><answer>a > b</answer>", {}, 1, "as the template"),
         ("", {}, 0, "<think> is missing; <answer> is missing"),
         ("42", {}, 0, "<think> is missing; <answer> is missing"),

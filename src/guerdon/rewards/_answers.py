@@ -118,9 +118,10 @@ def _marked(text: str, main: Mark, live: Sequence[Mark], policy: str) -> Answer:
     are_one = main in boxes and are_side_by_side(text, boxes)
     others = [mark for mark in live if mark is not main and _contradicts(text, mark, main, are_one)]
     rivals = [_CHOICE.sub("", mark.text) for mark in others]
-    rivals += alternatives(text, main)
+    either = alternatives(text, main)
+    rivals += either
     parts = are_one or are_parts(text, boxes)
-    listed = [box.text for box in boxes] if parts else [main.text, *alternatives(text, main)]
+    listed = [box.text for box in boxes] if parts else [main.text, *either]
     together = ", ".join(listed)
     # Of whatever else the response says, nothing may contradict the list.
     is_list = len(listed) > 1 and set(rivals) <= {*listed, together}

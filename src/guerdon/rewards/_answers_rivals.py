@@ -15,7 +15,7 @@ _NEAR = 120
 """Characters around an answer that say what it is the answer to."""
 _VALUE = rf"(?:\$(?P<formula>[^$\n]{{1,200}})\$|(?P<number>[-+]?(?:\\?\$)?(?:{NUMBER})(?:/\d+)?(?:\s?\\?%)?)(?![\w(]))"
 _OR = r"(?:[Oo]r|else|otherwise|oder|ou|o|或|\\text\s*\{\s*or\s*\})"
-_OR_SIGNS = re.compile(r"\bo[ru]?\b|oder|或|\{\s*or")
+_OR_SIGNS = (" or", "or ", "{or}", " ou ", " o ", "oder", "或", "or\n", "\no ", "\nou ")
 _OR_AFTER = re.compile(
     rf"\s*(?:\$\$?|\\\)|\\\])?\s*[.,;(]?\s*{_OR}(?:\s+(?:else|maybe|possibly))?\s+{_VALUE}(?P<unit>\s*[A-Za-z]+)?",
     re.ASCII,
@@ -50,9 +50,8 @@ def alternatives(text: str, mark: Mark) -> tuple[str, ...]:
     ('7',)
     """
     found = []
-    if _OR_SIGNS.search(text, max(0, mark.start - _NEAR), mark.start) and (
-        before := _OR_BEFORE.search(text, max(0, mark.start - _NEAR), mark.start)
-    ):
+    near = text[max(0, mark.start - _NEAR) : mark.start]
+    if any(sign in near for sign in _OR_SIGNS) and (before := _OR_BEFORE.search(near)):
         found.append(before["formula"] or before["number"])
     after = _OR_AFTER.match(text, mark.end)
     # "150 minutes or 2.5 hours" gives one answer in two units.
@@ -84,9 +83,11 @@ def are_side_by_side(text: str, boxes: Sequence[Mark]) -> bool:
 
 def are_parts(text: str, boxes: Sequence[Mark]) -> bool:
     """Whether there are several boxes and each stands in a part of its own, ``(a)`` and ``(b)``."""
+    if len(boxes) < 2:
+        return False
     parts = [_step(text, box) for box in boxes]
     named = {part for part in parts if part is not None and "step" not in part}
-    return len(boxes) > 1 and len(named) == len(parts)
+    return len(named) == len(parts)
 
 
 def _step(text: str, mark: Mark) -> str | None:

@@ -11,15 +11,14 @@ _DENIED = re.compile(
     r"\s*(?:(?:equals?(?:\s+to)?|be|simply|just)\s*)?[:*]*\s*(?:\$\$?|\\\(|\\\[)?\s*\Z",
     re.IGNORECASE,
 )
-_DENIAL_SIGNS = re.compile(
-    r"n['’]t|n[oe]|rather|instead|!=|wrong|incorrect|false|suppose|assum", re.IGNORECASE
-)
 # "It is false that it is 7", "a wrong answer is 7", "suppose that the answer is 7".
 _MISTAKEN = re.compile(
     r"(?:\bit(?:['’]s| is) (?:false|wrong|incorrect|not true) that|\b(?:wrong|incorrect|false) (?:answer|result|value)"
     r"|(?:suppose|assum(?:e|ing))(?: that)? the (?:final )?answer)\b[^.:;\n]{0,40}\Z",
     re.IGNORECASE,
 )
+_DENIAL_SIGNS = ("not", "n't", "n’t", "never", "neither", "nor", "rather", "instead", "\\ne", "!=")
+_MISTAKE_SIGNS = ("wrong", "incorrect", "false", "not true", "suppose", "assum")
 _DENIAL = re.compile(r"(?:\\text\s*\{\s*)?not\b[\s}]*[-+$\\\d.(]|\\neq?\b|!=", re.IGNORECASE)
 _BEFORE = 60
 """Characters before an answer in which it is denied."""
@@ -84,9 +83,10 @@ _AT_ONCE = re.compile(
 def is_denied(text: str, start: int) -> bool:
     """Whether what comes before ``start`` denies what comes then: ``it is not 7``."""
     before = text[max(0, start - _BEFORE) : start]
-    if _DENIAL_SIGNS.search(before) is None:
-        return False
-    return _DENIED.search(before) is not None or _MISTAKEN.search(before) is not None
+    folded = before.lower()
+    return (any(sign in folded for sign in _DENIAL_SIGNS) and _DENIED.search(before) is not None) or (
+        any(sign in folded for sign in _MISTAKE_SIGNS) and _MISTAKEN.search(before) is not None
+    )
 
 
 def denies(answer: str) -> bool:

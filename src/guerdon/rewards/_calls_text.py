@@ -38,6 +38,8 @@ _SEPARATORS = re.compile(r"[\s;,]*")
 _COMMENT = re.compile(r"\s*(?:#|//)")
 _PYTHONIC = re.compile(r"\[?\s*[^\W\d][\w.]*\(")
 _LINE = re.compile(r"^[ \t]*(\[\s*[^\W\d][\w.]*\(.*\)\s*\])[ \t]*$", re.MULTILINE)
+# What a tool would have said, where a model makes it up: no call of its own stands there.
+_RESULT = re.compile(r"^[ \t]*<tool_(response|result)>.*?(?:</tool_\1>|\Z)", re.MULTILINE | re.DOTALL)
 _CALL_KEY = re.compile(r'"(?:name|function|tool_calls|function_call)"')
 _FENCE_LABELS = frozenset(
     {*("", "json", "jsonl", "python", "py", "tool_call", "tool_calls", "tool_code", "function_call", "xml")}
@@ -58,13 +60,14 @@ def calls_in_text(text: str, names: Iterable[str] | None = None) -> list[Call]:
     >>> calls_in_text("I have called f() for you.")
     []
     """
-    text = said(text)
+    text = _RESULT.sub(" ", said(text))
     if marked := _marked(text):
         return marked
     if (whole := _only_calls(text.strip(), lenient=True)) is not None:
         return whole
     known = None if names is None else set(names)
-    found = [*_in_fences(text, known), *_in_prose(text)]
+    blocks = fences(text)
+    found = [*_in_fences(blocks, known), *_in_prose(text, blocks)]
     return [call for _, call in sorted(found, key=lambda item: item[0])]
 
 
@@ -223,7 +226,8 @@ def _json_sequence(text: str, lenient: bool) -> list[Call] | None:
     while at < len(text):
         read = read_json_at(text, at)
         calls = None if read.problem else calls_of_json(read.value)
-        if calls is None:
+        # An empty list says that there are no calls, and says it once.
+        if calls is None or (at and not calls) or len(found) > MAX_CALLS:
             return None
         found.extend(calls)
         separators = _SEPARATORS.match(text, read.end)
@@ -231,8 +235,8 @@ def _json_sequence(text: str, lenient: bool) -> list[Call] | None:
     return found
 
 
-def _in_fences(text: str, known: set[str] | None) -> Iterator[tuple[int, Call]]:
-    for fence in fences(text)[:MAX_CALLS]:
+def _in_fences(blocks: list[Fence], known: set[str] | None) -> Iterator[tuple[int, Call]]:
+    for fence in blocks[:MAX_CALLS]:
         if fence.label in _FENCE_LABELS:
             for call in _of_fence(fence, known):
                 yield fence.start, call
@@ -249,9 +253,9 @@ def _of_fence(fence: Fence, known: set[str] | None) -> list[Call]:
     return found
 
 
-def _in_prose(text: str) -> Iterator[tuple[int, Call]]:
+def _in_prose(text: str, blocks: list[Fence]) -> Iterator[tuple[int, Call]]:
     """Objects of JSON that are calls, and lists of calls on lines of their own, outside of fences and comments."""
-    holes = sorted([*comments(text), *((fence.start, fence.end) for fence in fences(text))])
+    holes = sorted([*comments(text), *((fence.start, fence.end) for fence in blocks)])
     line = last = 0
     spans = (span for span in balanced(text) if _CALL_KEY.search(text, *span))
     for start, end in itertools.islice(outside(spans, holes), MAX_CALLS):

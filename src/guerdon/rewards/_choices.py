@@ -29,7 +29,7 @@ _HEDGE = re.compile(r"^\W*(?:(?:maybe|perhaps|possibly|even|else|also)\b\W*)*", 
 _DENIED = re.compile(r"^\W*(?:not|neither|isn['’]t|none)\b", re.IGNORECASE)
 _DENIED_AFTER = re.compile(
     r"^[\s)\]*.,:]*(?:(?:is|was|would be|seems)(?:n['’]t| not)\b"
-    r"|(?:is|was) (?:wrong|incorrect|false|out|eliminated)\b)",
+    r"|(?:is|was) (?:(?:the|an?) )?(?:wrong|incorrect|false|out|eliminated)\b)",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\s+(?!(?:is|because|since|as|and|or)\b)[a-z]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -138,11 +139,21 @@ def _by_template(text: str, names: list[str], allowed: str, in_parts: bool) -> E
             reason = f"text before the tags or between them: {shown(stray)}" if stray else "as allowed"
         metrics["outside"] = MetricResult(float(not stray), success=not stray, reason=reason)
         wrong = [reason] if stray else []
+    says = _says(text, tokens)
+    if not says and not wrong:
+        wrong = ["says nothing: there is nothing but tags"]
     score = float(not wrong)
-    if in_parts:
+    if in_parts and says:
         marks = sum(_marks(name, problem, spellings) for name, problem in problems.items())
         score = (marks + score) / (2 * len(names) + 1)
     return EvaluateResult(score, reason="; ".join(wrong) or "as the template", metrics=metrics)
+
+
+def _says(text: str, tokens: list[re.Match[str]]) -> bool:
+    """Whether anything that can be seen stands in or around the tags."""
+    edges = [0, *(edge for token in tokens for edge in token.span()), len(text)]
+    gaps = (text[edges[i] : edges[i + 1]] for i in range(0, len(edges), 2))
+    return any(unicodedata.category(sign)[0] not in "ZC" for gap in gaps for sign in gap)
 
 
 def _marks(name: str, problem: str | None, spellings: list[str]) -> int:

@@ -10,7 +10,17 @@ from collections.abc import Sequence
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards._parameters import non_negative, response_text, text_list, yes_or_no
+from guerdon.rewards._words import UNSPACED, is_unspaced
 from guerdon.types import EvaluateResult, MetricResult
+
+# A low line is part of a word within one, as in a name of a program, and a mark of emphasis around one.
+_LETTER = rf"[^\W_{UNSPACED}]"
+_START, _END = rf"(?<!{_LETTER})(?<!{_LETTER}_)", rf"(?!_?{_LETTER})"
+# Joiners are left out with the other characters without a width: what is looked for is folded in the same way.
+_SPELLINGS = {
+    **dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF)),
+    **dict.fromkeys((0x2018, 0x2019, 0x02BC), "'"),
+}
 
 
 @reward_function(scale=(0, 1))
@@ -31,9 +41,10 @@ def keywords(
     keyword that occurs, down to 0, in place of everything. With only ``forbidden`` the score is 1 where
     none occurs. Where the row's list is empty and there is nothing else the reward does not apply.
 
-    Case is ignored unless ``case_sensitive``, and composed and decomposed letters are alike. Keywords match
-    as whole words; set ``whole_words=false`` to find them inside words too, and for languages that are
-    written without spaces.
+    Case is ignored unless ``case_sensitive``; composed and decomposed letters are alike, and so are straight and
+    curly apostrophes. Characters without a width, which could hide a word, do not count. Keywords match as whole
+    words, also inside of Markdown's ``_emphasis_``; set ``whole_words=false`` to find them inside words too. In
+    scripts without spaces between words, such as Chinese, they match anywhere.
 
     Scale: 0 to 1.
 
@@ -61,15 +72,17 @@ def keywords(
     if both := {_folded(word, exact) for word in wanted} & {_folded(word, exact) for word in banned}:
         raise InputError(f"{', '.join(sorted(both))}: both required and forbidden")
     text = _folded(response_text(response), exact)
+    says = any(map(str.isalnum, text))
     missing = [word for word in wanted if not _occurs(word, text, exact, whole)]
     present = [word for word in banned if _occurs(word, text, exact, whole)]
-    share = 1 - len(missing) / len(wanted) if wanted else 1.0
+    share = 1 - len(missing) / len(wanted) if wanted else float(says)
     score = share if not present else 0.0 if fine is None else max(0.0, share - fine * len(present))
-    return EvaluateResult(score, _reason(missing, present), _metrics(wanted, missing, banned, present, share))
+    reason = _reason(missing, present) if wanted or says else "says nothing: no letter and no digit"
+    return EvaluateResult(score, reason, _metrics(wanted, missing, banned, present, share))
 
 
 def _folded(text: str, exact: bool) -> str:
-    composed = unicodedata.normalize("NFC", text)
+    composed = unicodedata.normalize("NFC", text if text.isascii() else text.translate(_SPELLINGS))
     # Folding may decompose again, as it does with a dotted capital I.
     return composed if exact else unicodedata.normalize("NFC", composed.casefold())
 
@@ -81,7 +94,9 @@ def _occurs(word: str, text: str, exact: bool, whole: bool) -> bool:
 @functools.lru_cache(maxsize=4096)
 def _pattern(word: str, whole: bool) -> re.Pattern[str]:
     body = r"\s+".join(re.escape(part) for part in word.split())
-    return re.compile(rf"(?<!\w){body}(?!\w)" if whole else body)
+    if whole and not is_unspaced(word[:1]):
+        body = _START + body
+    return re.compile(body + _END if whole and not is_unspaced(word[-1:]) else body)
 
 
 def _reason(missing: list[str], present: list[str]) -> str:

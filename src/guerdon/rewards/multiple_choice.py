@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,7 @@ from guerdon.rewards._answers_visible import visible
 from guerdon.rewards._choices import Options, label_pattern, named, options_of
 from guerdon.rewards._parameters import one_of, response_text, shown
 from guerdon.rewards._text_answers import Claim, at_place, is_retracted, places, sentences, standing
+from guerdon.rewards._words import UNSPACED
 from guerdon.types import EvaluateResult, MetricResult
 
 PLACES = ("boxed", "tag", "hashes", "label", "phrase", "all")
@@ -26,8 +28,16 @@ _LINE = 2_000
 """Characters that a line may have which is nothing but a choice."""
 _NEGATED = re.compile(r"\b(?:not|never|nor|if|whether)\b|n['’]t\b")
 _CONDITION = re.compile(r"\b(?:if|whether|suppose|assume|why)\b[^.\n]*$", re.IGNORECASE)
-_OUT = re.compile(r"\s+(?:is|was|are)(?:n['’]t|\s+(?:not|wrong|incorrect|false|out))\b")
-_NOT = re.compile(r"(?:\b(?:not|neither|nor)|n['’]t)\s+(?:\w+\s+)?$")
+_OUT = re.compile(r"\s+(?:is|was|are)(?:n['’]t|\s+(?:the\s+)?(?:not|wrong|incorrect|false|out))\b")
+_NOT = re.compile(
+    r"(?:(?:\b(?:not|neither|nor)|n['’]t)\s+(?:\w+\s+)?"
+    r"|\b(?:except(?: for)?|excluding|(?:all|everything|anything) but"
+    r"|(?:eliminat|exclud|reject|discard)(?:e[sd]?|ed|ing|s)?|rul(?:e[sd]?|ing) out)\s+"
+    r"(?:(?:option|choice|answer)\s+)?)[(\[*]*$",
+    re.IGNORECASE,
+)
+_LETTER = rf"[^\W{UNSPACED}]"
+"""What a label cannot be a part of a word with; Chinese puts no space beside it."""
 _WORDLIKE = re.compile(r"\s+(?!(?:or|and|is|because)\b)[\w\"“]|['’]")
 
 
@@ -149,7 +159,7 @@ def _agreed(text: str, found: list[Claim], options: Options, last: bool) -> list
 
 
 @lru_cache(maxsize=256)
-def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     label = rf"[(\[]?\*{{0,3}}(?P<label>{label_pattern(labels)})\*{{0,3}}[)\]]?(?![\w'’])"
     # "B is correct", "option (B) is the right one"
     correct = re.compile(
@@ -166,23 +176,29 @@ def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]
         r"(?=\s*(?:[.,;:!)\]*]|$|because\b|since\b|as\b|or\b|and\b))",
         re.MULTILINE,
     )
+    # "答案是B", "故选B"
+    chinese = re.compile(
+        rf"(?<![不未非])(?:答案(?:是|为|應為|应为|選|选)|[选選](?![项項]))[择擇]?[ :：]{{0,2}}"
+        rf"[(（]?\*{{0,3}}(?P<label>{label_pattern(labels)})(?!{_LETTER})"
+    )
     # A and I alone are words, unless they stand like labels.
     mentioned = re.compile(
-        rf"(?<![\w'’.-])[(\[]?\*{{0,3}}(?P<label>{label_pattern(labels)})\*{{0,3}}[)\]]?(?![\w'’-]|\.\w|\s*[=+])"
+        rf"(?<!{_LETTER})(?<!['’.-])[(\[]?\*{{0,3}}(?P<label>{label_pattern(labels)})\*{{0,3}}[)\]]?"
+        rf"(?!{_LETTER}|['’-]|\.\w|\s*[=+])"
     )
-    return correct, chosen, mentioned
+    return correct, chosen, chinese, mentioned
 
 
 def _sentences(text: str, options: Options) -> list[Claim]:
     """What chooses in a sentence, in the order of the text."""
     found = {claim.start: claim for claim in at_place(text, "phrase")}
-    correct, chosen, _ = _patterns(options.labels)
+    correct, chosen, chinese, _ = _patterns(options.labels)
     for match in correct.finditer(text):
         if not _NEGATED.search(match[0]) and not _CONDITION.search(
             text[max(0, match.start() - 60) : match.start()]
         ):
             found[match.start()] = Claim(match["label"], *match.span())
-    for match in chosen.finditer(text):
+    for match in itertools.chain(chosen.finditer(text), chinese.finditer(text)):
         start = match.start("label") - (text[match.start("label") - 1] in "([")
         found[match.start()] = Claim(text[start : start + 200], *match.span())
     return [found[start] for start in sorted(found)]
@@ -207,7 +223,7 @@ def _whole(text: str, options: Options) -> frozenset[str] | None:
 def _mentioned(text: str, options: Options) -> frozenset[str]:
     """The options that a text mentions without denying them."""
     found = set()
-    for match in _patterns(options.labels)[2].finditer(text):
+    for match in _patterns(options.labels)[3].finditer(text):
         after = text[match.end() : match.end() + 40]
         if match[0] in ("A", "I") and _WORDLIKE.match(after):
             continue

@@ -28,6 +28,10 @@ _DENIED = re.compile(r"\b(?:not|never|wrong|incorrect|nor|neither)\b|n['’]t\b"
 _BRACKETED = re.compile(r"\[([^\[\]{}]*)\]|\\?\{([^\[\]{}]*?)\\?\}|\(([^()\[\]{}]*)\)")
 _BULLETS = re.compile(r"^[ \t]*(?:[-*•][ \t]+|\(?\d{1,4}[.)][ \t]+)(\S[^\n]*)$", re.MULTILINE)
 _NAMED = re.compile(r"^\s*[A-Za-z]\w{0,3}(?:_\{?\w+\}?)?\s*(?:=|\\approx|≈)\s*")
+# "1,000" has thousands, since no number of a list begins with a nought.
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})*,0\d\d(?:,\d{3})*", re.ASCII)
+# "$1$, $2$": a formula for each number.
+_FORMULAS = re.compile(r"\$(\s*(?:[,;]\s*)?(?:and\s*)?)\$")
 _WIDE = re.compile(r"[,;]\s+|;|\s+(?:and|&)\s+|\n+|\\\\", re.IGNORECASE)
 _TIGHT = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+(?:and|&)\s+|\s+")
 _LEAD = re.compile(
@@ -111,6 +115,9 @@ def _gold(value: Any) -> list[Fraction]:
     elif isinstance(value, Iterable) and not isinstance(value, bytes | dict):
         found = _values(list(value))
     if not found:
+        if isinstance(value, list):
+            held = "it holds something else" if value else "it is empty"
+            raise InputError(f"the ground truth is no list of numbers: {held}")
         raise InputError(f"the ground truth {shown(value)} is no list of numbers")
     return found
 
@@ -149,7 +156,7 @@ def _value(text: str) -> Fraction | None:
 
 def _numbers(text: str) -> list[Fraction] | None:
     """The numbers of a list in a text; None where it is no list of numbers."""
-    text = _LEAD.sub("", bare(text)).strip()
+    text = _LEAD.sub("", bare(_FORMULAS.sub(r"\1", text))).strip()
     text = re.sub(r"\\(?:text|mathrm)\s*\{\s*and\s*\}|\\quad|\\qquad", ", ", text)
     text = re.sub(
         r"^(?:\\left\s*)?(?:\\\{|[\[({])(.*?)(?:\\right\s*)?(?:\\\}|[\])}])$", r"\1", text, flags=re.DOTALL
@@ -159,7 +166,7 @@ def _numbers(text: str) -> list[Fraction] | None:
         if not parts or len(parts) > MAX_NUMBERS:
             continue
         # "1,000, 2" has thousands; a comma without a space in "1,2" or "1,200" stands between numbers.
-        if split is _WIDE and len(parts) == 1 and "," in parts[0]:
+        if split is _WIDE and len(parts) == 1 and "," in parts[0] and not _THOUSANDS.fullmatch(parts[0]):
             continue
         if found := _each(parts):
             return found

@@ -16,7 +16,10 @@ DEFAULT_NGRAM, DEFAULT_PENALTY = 3, 1.0
 _COPIES = 3
 """How often something must stand in a row to be a loop; twice happens in any text."""
 _SHORTEST_STUTTER = 40
-_STUTTER = re.compile(r"(\S{1,4}?)\1{9,}")
+_STUTTER = re.compile(r"(\S{1,16}?)\1{9,}")
+_LONG = 40
+"""Characters from which a word is parted at the marks within it: nobody writes them, and loops can hide there."""
+_PARTS = re.compile(r"[^\W_]+")
 _RULE = re.compile(r"^[-=_*~#.|+: ]{3,200}$", re.MULTILINE)
 
 
@@ -42,7 +45,8 @@ def repetition(
     """Scores how little the response repeats itself: 1 minus the share of its word sequences that came before.
 
     The sequences are of ``ngram_size`` words; upper and lower case and punctuation do not matter. Where most of
-    the text is written without spaces, as in Chinese, Japanese or Thai, they are of twice as many characters.
+    the text is written without spaces, as in Chinese, Japanese or Thai, they are of twice as many characters. A
+    word of more than 40 characters is parted at the marks within it, so that a loop without spaces counts too.
     Where letters stutter (``hahaha…``, 40 characters or more), the share of such characters counts if it is
     the greater; rules and table borders do not. ``max_penalty`` is what a response loses that does nothing but
     repeat itself. A response without any letter or digit earns 0; of more than 200,000 characters both ends are
@@ -73,7 +77,9 @@ def repetition(
     text = ends(response_text(response))
     if not any(map(str.isalnum, text)):
         return EvaluateResult(0.0, reason="says nothing: no letter and no digit")
-    words = units(text)
+    words = [
+        part for word in units(text) for part in (_PARTS.findall(word) if len(word) > _LONG else (word,))
+    ]
     unspaced = sum(map(is_unspaced, words))
     found = _found(words, 2 * size if 2 * unspaced > len(words) else size)
     stutter = _stuttered(text)
