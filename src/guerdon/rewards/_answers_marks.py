@@ -22,6 +22,8 @@ from guerdon.rewards._answers_withdrawn import denies
 
 MOST = 20
 """Marks of a kind that are looked at, from the last one backwards."""
+_MOST_WORDS = 100
+"""Words such as "answer" that are looked at, from the last one backwards."""
 _SENTENCE = 1_000
 """Characters after "the answer is" in which it is looked for."""
 
@@ -39,13 +41,15 @@ _HEADING = re.compile(r"\d+[.)]\s|\d+:?\s+(?:[A-Za-z]+[ :]+){3}")
 _IS = r"(?:is|are|equals?|(?:would|will|should|must) be|(?:comes|works) out to(?: be)?|turns out to be)"
 _PHRASE = re.compile(
     rf"\banswers?(?:\s{{1,9}}to\s(?:the|this|your)\s(?:problem|question|exercise))?\s{{1,9}}{_IS}\b[ \t]*:?\s*"
-    r"|\b(?:solutions|roots|zeros)\sare\b:?\s*(?=[^\n]{1,200}\s*\Z)"
     r"|\b(?:respuesta|r[ée]ponse|risposta|resposta)(?: final| finale)?\s{1,9}(?:es|est|è|é)\b[ \t]*:?\s*"
     r"|\bantwort\s{1,9}(?:ist|lautet|beträgt)\b[ \t]*:?\s*"
     r"|(?:答案|答え|正解)(?:是|为|為|は)[ \t]*:?\s*|(?:정답은|답은)\s*|\bответ\s*[-—]\s*",
     re.IGNORECASE,
 )
-_PHRASE_WORDS = ("answer", "s are", "respuesta", "ponse", "posta", "antwort", "答", "正解", "답은", "ответ")
+_PHRASE_WORDS = ("answer", "respuesta", "ponse", "posta", "antwort", "答", "正解", "답은", "ответ")
+# Only where they end the response: of roots one may go on to speak.
+_SOLUTIONS = re.compile(r"\b(?:solutions|roots|zeros)\sare\b[ \t]*:?\s*(?=[^\n]{1,200}\Z)")
+_LAST_LINE = 300
 _NAMES = (
     r"(?i:(?:the )?(?:final answer|answer|ans)|respuesta(?: final)?|r[ée]ponse(?: finale)?|risposta(?: finale)?|"
     r"resposta(?: final)?|antwort|ответ)|答案|答え?|答|정답|답|A"
@@ -163,9 +167,26 @@ def _tags(text: str) -> list[Mark]:
 
 def _phrases(text: str) -> list[Mark]:
     folded = text.lower()
-    if not any(word in folded for word in _PHRASE_WORDS):
-        return []
-    return _sentences(_PHRASE.finditer(text), text, "phrase", "the answer is")
+    found: list[re.Match[str]] = []
+    if any(word in folded for word in _PHRASE_WORDS):
+        found.extend(_PHRASE.finditer(text, _reach(folded)))
+    if "s are" in folded[-_LAST_LINE:]:
+        end = len(text.rstrip())
+        found.extend(_SOLUTIONS.finditer(text, max(0, end - _LAST_LINE), end))
+    return _sentences(found, text, "phrase", "the answer is")
+
+
+def _reach(folded: str) -> int:
+    """Where to start looking: behind it are as many words of phrases as may count."""
+    places = {word: folded.rfind(word) for word in _PHRASE_WORDS}
+    start = len(folded)
+    for _ in range(_MOST_WORDS):
+        word = max(places, key=places.__getitem__)
+        if places[word] < 0:
+            break
+        start = places[word]
+        places[word] = folded.rfind(word, 0, start)
+    return max(0, start - _MOST_WORDS)
 
 
 def _labels(text: str) -> list[Mark]:

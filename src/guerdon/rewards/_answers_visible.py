@@ -125,7 +125,7 @@ def readable(text: str) -> str:
     >>> readable("<think>It may be 5.</think>It is １２ − 5.")
     'It is 12 - 5.'
     """
-    return visible(text if text.isascii() else _SCRIPT.sub(_script, text.translate(_SPELLINGS)))
+    return visible(text if text.isascii() else _SCRIPT.sub(_script, text).translate(_SPELLINGS))
 
 
 def visible(text: str) -> str:
