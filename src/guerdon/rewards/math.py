@@ -16,12 +16,12 @@ from guerdon.reward.decorator import reward_function
 from guerdon.rewards._answers import PLACES, POLICIES, Answer, clean, final_answer, readable
 from guerdon.rewards._math_choices import labelled, letter_alone
 from guerdon.rewards._math_equality import equal
-from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError
+from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError, variables
 from guerdon.rewards._math_library import agrees, math_verify, parsed
 from guerdon.rewards._math_quantities import Rules
 from guerdon.rewards._math_reading import read
 from guerdon.rewards._math_tokens import is_word
-from guerdon.rewards._math_values import Based, Clock, Collection, Value, Word, quantities
+from guerdon.rewards._math_values import Based, Clock, Collection, Quantity, Value, Word, quantities
 from guerdon.rewards._math_words import special_words, value_of_words
 from guerdon.rewards._numbers import normal
 from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
@@ -60,6 +60,8 @@ _ASKS_PERCENT = re.compile(
 )
 _WORDS = re.compile(r"[A-Za-z][A-Za-z ,.'’-]*")
 _GUESSED = re.compile(r"\\[a-z]*dots|\.\.\.|…|'|\\prime")
+_BINDS = re.compile(r"\\(?:sum|prod|i+nt|oint|lim|sup|inf|max|min)(?![a-z])")
+_VARIABLE = re.compile(r"(?<![A-Za-z])[A-DF-HJ-Za-df-hj-z](?![A-Za-z])")
 _LETTERS = re.compile(r"[A-Za-z]+")
 
 
@@ -244,6 +246,11 @@ def _is_said(text: str) -> bool:
     return bool(_WORDS.fullmatch(plain)) and any(is_word(word) for word in _LETTERS.findall(plain))
 
 
+def _has_variables(text: str) -> bool:
+    """Whether there are letters that no sum, integral or limit binds."""
+    return not _BINDS.search(text) and bool(_VARIABLE.search(_COMMAND.sub(" ", text)))
+
+
 def _has_words(text: str) -> bool:
     return any(is_word(word) for word in _LETTERS.findall(_COMMAND.sub(" ", text)))
 
@@ -360,6 +367,9 @@ def _is_equal(mine: Value | ArithmeticError, gold: Value | ArithmeticError, rule
 def _may_ask(text: str, gold: _Gold, rules: Rules) -> bool:
     """Whether math-verify can be asked: it drops words, bases, units and primes, and guesses at dots."""
     if _has_words(text) or isinstance(gold.value, Word | Based | Clock):
+        return False
+    is_number = isinstance(gold.value, Quantity) and not variables(gold.value.form)
+    if is_number and isinstance(_reading(text), UnknownError) and _has_variables(text):
         return False
     if _GUESSED.search(text) or _GUESSED.search(gold.text):
         return False
