@@ -53,7 +53,7 @@ def alternatives(text: str, mark: Mark) -> tuple[str, ...]:
     near = text[max(0, mark.start - _NEAR) : mark.start]
     if any(sign in near for sign in _OR_SIGNS) and (before := _OR_BEFORE.search(near)):
         found.append(before["formula"] or before["number"])
-    after = _OR_AFTER.match(text, mark.end)
+    after = _OR_AFTER.match(text, mark.end) if mark.end < len(text) else None
     # "150 minutes or 2.5 hours" gives one answer in two units.
     if after and not (after["unit"] and re.search(r"(?<!\\)[A-Za-z]{2}", mark.text)):
         found.append(after["formula"] or after["number"])

@@ -129,9 +129,7 @@ def math(
         _share(absolute_tolerance, "absolute_tolerance"),
         yes_or_no(require_units, "require_units"),
         yes_or_no(order_matters, "order_matters"),
-        "percent" in prompt.lower()
-        and "percent" in prompt.lower()
-        and _ASKS_PERCENT.search(prompt) is not None,
+        "percent" in prompt.lower() and _ASKS_PERCENT.search(prompt) is not None,
     )
     policy = one_of(candidates, POLICIES, "candidates")
     golds = [_gold_of(text) for text in _gold_texts(ground_truth)]
