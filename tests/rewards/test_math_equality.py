@@ -68,6 +68,7 @@ STRICT: list[tuple[str, list[str], list[str]]] = [
     ("(2k-1)!!", [r"(2k-1)!!", "(-1+2k)!!"], ["(2k+1)!!", "(2k-1)!"]),
     ("x", ["1x", "x^1"], ["x'", "x_1", "X", r"\vec{x}"]),
     ("|x|", [r"\sqrt{x^2}", "|-x|"], ["x", "-x"]),
+    ("x^2+C", ["x^2+c", "C+x^2"], ["x^2-c", "x^2", "x^2+2c"]),
     ("7p+4e", ["4e+7p"], ["7p+4", "7p"]),
     # Collections.
     ("1,-2", ["-2, 1", r"\{1,-2\}", "1 and -2", r"x=1 \text{ or } x=-2", "x = 1, -2", "(1,-2)"],
@@ -87,6 +88,7 @@ STRICT: list[tuple[str, list[str], list[str]]] = [
      [r"(-\infty,-8]\cup (8,\infty)", r"(8,\infty)", r"(-\infty,8)\cup (8,\infty)"]),
     (r"(-\infty,-\frac12)\cup(-\frac12,\infty)", [r"\mathbb{R}\setminus\{-\frac12\}"], [r"\mathbb{R}"]),
     ("(-7,-2)", ["-7<x<-2", r"x \in (-7,-2)"], ["-7,-2", "[-7,-2]", "(-2,-7)", "[-7,-2)"]),
+    ("(2,5)", [r"x>2 \text{ and } x<5", "x<5 and x>2"], ["x>2 or x<5", "x<2 and x>5", "x>2 and y<5"]),
     (r"k \geqslant 2", [r"k\ge2", r"[2,\infty)", r"2\le k"], ["k>2", r"k\ge 3", r"n\ge 2"]),
     ("f(2) < f(1) < f(4)", ["f(4)>f(1)>f(2)"], ["f(1)<f(2)<f(4)", r"f(2)\le f(1)<f(4)"]),
     # Equations.

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from guerdon.rewards._math_forms import (
+    UNIT,
     Form,
     UnknownError,
     atoms,
@@ -48,6 +49,7 @@ class Rules:
 
 
 STRICT = Rules()
+_SMALL_C, _LARGE_C = frozenset({("c", 1)}), frozenset({("C", 1)})
 
 
 def every(results: Iterable[bool | None]) -> bool | None:
@@ -89,6 +91,7 @@ def _independent(form: Form) -> bool:
 
 def equal_quantities(mine: Quantity, gold: Quantity, rules: Rules) -> bool | None:
     """Whether an answer equals a ground truth; None where this cannot be told."""
+    mine = _with_constant(mine, gold)
     told: bool | None = False
     for first, second in _readings(mine, gold):
         result = _equal_in_units(first, second, rules)
@@ -96,6 +99,17 @@ def equal_quantities(mine: Quantity, gold: Quantity, rules: Rules) -> bool | Non
             return True
         told = None if result is None else told
     return told
+
+
+def _with_constant(mine: Quantity, gold: Quantity) -> Quantity:
+    """The answer with the ground truth's name for a constant of integration."""
+    if _SMALL_C in mine.form.over and _LARGE_C in gold.form.over and len(gold.form.over) > 1:
+        over = mine.form.over
+        if mine.form.under == gold.form.under == UNIT and over[_SMALL_C] == gold.form.over[_LARGE_C] == 1:
+            kept = {product: value for product, value in over.items() if product != _SMALL_C}
+            if "C" not in variables(mine.form) and "c" not in variables(Form(kept, UNIT)):
+                return replace(mine, form=Form({**kept, _LARGE_C: 1}, UNIT))
+    return mine
 
 
 def _readings(mine: Quantity, gold: Quantity) -> Iterator[tuple[Quantity, Quantity]]:

@@ -167,7 +167,7 @@ def _equal_as_relations(same: Same, mine: Relation, gold: Relation, rules: Rules
                 if is_proportional:
                     return True
     one, other = solutions(mine), solutions(gold)
-    if one is None or other is None or _subject(mine) != _subject(gold):
+    if one is None or other is None or subject(mine) != subject(gold):
         return False
     return same(one, other, rules)
 
@@ -227,7 +227,7 @@ def _ascending(relation: Relation) -> Relation:
     return relation
 
 
-def _subject(relation: Relation) -> Value | None:
+def subject(relation: Relation) -> Value | None:
     """The variable that inequalities are about."""
     names = [side for side in relation.sides if is_named(side)]
     return names[0] if len(names) == 1 else None
@@ -241,7 +241,7 @@ def solutions(relation: Relation) -> Interval | None:
         return None
     if (
         not all(isinstance(side, Quantity) and side.unit is None for side in sides)
-        or _subject(relation) is None
+        or subject(relation) is None
     ):
         return None
     forms = [side.form for side in sides if isinstance(side, Quantity)]

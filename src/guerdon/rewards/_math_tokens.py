@@ -235,7 +235,7 @@ def _content(wrapper: str, content: str) -> list[Token]:
     """What stands in ``\\text{…}``: a separator, words, or else mathematics after all."""
     plain = content.strip()
     if plain.lower() in ("or", "and", ", and", ", or"):
-        return [Token("comma", "and")]
+        return [Token("comma", "or" if "or" in plain.lower() else "and")]
     if not plain:
         return []
     if not re.search(r"[A-Za-z]", plain) or re.fullmatch(
@@ -257,7 +257,7 @@ def _word(word: str, before: list[Token], was_space: bool) -> list[Token]:
         return [Token("letter", _PLAIN_WORDS[word])]
     lower = word.lower()
     if lower in ("or", "and"):
-        return [Token("comma", "and")]
+        return [Token("comma", lower)]
     follows = bool(before) and before[-1].kind in ("number", "letter", "close", "text", "sign")
     if lower in SCALES or lower in PERCENT or is_word(word):
         return [Token("text", word)]
