@@ -236,11 +236,11 @@ def _rounds(apart: Any, value: Any, answer: Quantity, truth: Quantity, factor: F
     """Whether the answer is the ground truth to the digits that the ground truth has; or, where that is exact
     and no whole number, whether the answer is it rounded to three significant digits or more."""
     if truth.places is not None:
-        return _within(apart, 1, Fraction(1, 2 * 10**truth.places))
+        return _within(apart, 1, Fraction(1, 2) / Fraction(10) ** truth.places)
     exact = truth.form.rational
     if answer.places is None or (exact is not None and exact.denominator == 1):
         return False
-    unit_in_last = factor * answer.scale / 10**answer.places
+    unit_in_last = factor * answer.scale / Fraction(10) ** answer.places
     return abs(
         value
     ) * 10 >= 10**_SIGNIFICANT * unit_in_last.numerator / unit_in_last.denominator and _within(

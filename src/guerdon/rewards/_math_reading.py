@@ -41,6 +41,7 @@ _CLOCK = re.compile(
     r"(\d{1,2}):([0-5]\d)\s*(?:\\text\s*\{)?\s*~?\s*([ap])?\.?\s*(?(3)m)\.?\s*\}?", re.IGNORECASE
 )
 _SET = Token("open", "set")
+_SUCH_THAT = (Token("sign", "|"), Token("sign", ":"))
 _MINUS_INFINITY, _INFINITY = negative(symbol("oo")), symbol("oo")
 
 
@@ -244,6 +245,8 @@ def _union(found: Sequence[Token], depths: Sequence[int]) -> Value:
     parts = [_element(part) for part in _nonempty(_split(found, places))]
     signs = [found[at].text for at in places]
     if "∖" not in signs:
+        if all(isinstance(part, Collection) and part.kind == "set" for part in parts):
+            return Collection("set", tuple(_flat(parts)))
         return Union(tuple(_flat(parts)))
     if signs != ["∖"] or parts[0] != REALS or not isinstance(parts[1], Collection) or parts[1].kind != "set":
         raise UnknownError("a difference of sets")
@@ -286,6 +289,8 @@ def _bracketed(found: Sequence[Token]) -> Value | None:
         return _matrix(inside)
     if opening in ("floor", "ceil"):
         return None
+    if opening == "set" and (condition := _condition(inside)):
+        return _element(condition)
     if opening == "set":
         return Collection("set", tuple(_items(inside)) if inside else ())
     if not inside:
@@ -311,6 +316,14 @@ def _bracketed(found: Sequence[Token]) -> Value | None:
     if opening in ("(", "[") and closing in ("(", "["):
         return _interval(items, (opening == "[", closing == "["))
     raise UnknownError("brackets that do not match")
+
+
+def _condition(inside: Sequence[Token]) -> Sequence[Token] | None:
+    """What is said of the elements of a set, as in {x | 0 < x < 1}."""
+    at = 3 if len(inside) > 3 and inside[1] == Token("sign", "∈") and inside[2] == Token("field", "R") else 1
+    if len(inside) < at + 3 or inside[0].kind != "letter" or inside[at] not in _SUCH_THAT:
+        return None
+    return inside[at + 1 :]
 
 
 def _interval(items: Sequence[Value], closed: tuple[bool, bool]) -> Value:

@@ -24,6 +24,17 @@ _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _UNITS = {
     "%": ("percent", "per cent", "pct"),
     "°": ("degrees", "degree"),
+    "°c": ("degrees celsius", "degree celsius", "degrees c", "°celsius", "° celsius", "° c", "°c", "celsius"),
+    "°f": (
+        "degrees fahrenheit",
+        "degree fahrenheit",
+        "degrees f",
+        "°fahrenheit",
+        "° fahrenheit",
+        "° f",
+        "°f",
+        "fahrenheit",
+    ),
     " km": ("kilometers", "kilometres", "kilometer", "kilometre", "kms"),
     " m": ("meters", "metres", "meter", "metre"),
     " cm": ("centimeters", "centimetres", "centimeter", "centimetre"),

@@ -117,6 +117,7 @@ def _phrases(cased: Words, asked: Reading) -> Iterator[Words]:
         yield cased
     yield _untitled(cased)
     yield from _numbered(cased, asked)
+    yield from _counted(cased)
     yield from _elided(cased, asked)
 
 
@@ -133,6 +134,16 @@ def _numbered(cased: Words, asked: Reading) -> Iterator[Words]:
         for noun in cased[1:] or asked.plain:
             if noun.isalpha() and len(noun) > 3 and noun.casefold() not in FUNCTION_WORDS:
                 yield (noun, match[1])
+
+
+def _counted(cased: Words) -> Iterator[Words]:
+    """ "Louis the Fourteenth" for "Louis XIV", and the other way round; articles are left out."""
+    if len(cased) > 1 and cased[-1].isdigit() and len(cased[-1]) <= 2:
+        number = int(cased[-1])
+        ending = "th" if 10 < number < 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+        yield (*cased[:-1], f"{number}{ending}")
+    elif len(cased) > 1 and cased[0][:1].isupper() and (match := _ORDINAL.fullmatch(cased[-1])):
+        yield (*cased[:-1], match[1])
 
 
 def _elided(cased: Words, asked: Reading) -> Iterator[Words]:

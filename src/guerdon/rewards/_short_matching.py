@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from guerdon.rewards._dates import contradicts, date_of, within
 from guerdon.rewards._short_forms import Forms, Words
 from guerdon.rewards._short_reading import Reading
-from guerdon.rewards._short_words import FUNCTION_WORDS, SMALL
+from guerdon.rewards._short_words import FUNCTION_WORDS, SMALL, TITLES, VERBS
 
 _BETWEEN = 3
 """Words that may stand between a first and a last name."""
@@ -178,11 +178,20 @@ def _loosely(reading: Reading, wanted: Forms) -> Iterator[Match]:
     """All words that carry meaning in any order; a person's last name alone; related words."""
     at = {word: i for i, word in enumerate(reading.singular)}
     for name in wanted.names if wanted.is_person else ():
-        if len(name[-1]) > 3 and name[-1] in at and reading.cased[at[name[-1]]][:1].isupper():
+        if len(name[-1]) > 3 and name[-1] in at and _is_last_alone(reading, at[name[-1]], name[0]):
             yield Match(at[name[-1]], at[name[-1]] + 1, "the last name")
     found = {word: place for word in wanted.content if (place := _related(word, at)) is not None}
     if len(found) > 1 and len(found) >= SHARE * len(wanted.content) and wanted.proper <= found.keys():
         yield Match(min(found.values()), max(found.values()) + 1, "most of its words, and every name")
+
+
+def _is_last_alone(reading: Reading, at: int, first: str) -> bool:
+    """Whether a name stands without a first name of another person; Ben may be Benjamin."""
+    before = reading.cased[at - 1] if at else ""
+    plain = before.casefold()
+    is_name = before[:1].isupper() and plain not in TITLES | FUNCTION_WORDS | VERBS
+    is_name = is_name and plain[:3] != first[:3]
+    return reading.cased[at][:1].isupper() and not is_name
 
 
 def _related(word: str, at: dict[str, int]) -> int | None:

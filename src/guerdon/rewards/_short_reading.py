@@ -31,13 +31,14 @@ _NAMES = (
     (re.compile(r"\bSenior\b"), "Sr"),
     (re.compile(r"\b(?:versus|vs)\b\.?"), "v"),
     (re.compile(r"\bLtd\b\.?"), "Limited"),
+    (re.compile(r"(?<=\d)\s*B\.?\s?C\.?(?:\s?E\b\.?)?(?!\w)"), " BC"),
 )  # fmt: skip
 _ENDINGS = (
     *(("our", "or"), ("tre", "ter"), ("ise", "ize"), ("ised", "ized"), ("ising", "izing"), ("yse", "yze")),
     *(("isation", "ization"), ("ogue", "og"), ("aeology", "eology")),
 )
 _RANGE = re.compile(r"\b([12]\d{3}) (?:to|through|until|till) ([12]\d{3})\b")
-_NAMED = re.compile(r"Unit|Europ|[UNE]\.|USA|New York|Saint|Mount|Doctor|Junior|Senior|vers|vs|Ltd")
+_NAMED = re.compile(r"Unit|Europ|[UNE]\.|USA|New York|Saint|Mount|Doctor|Junior|Senior|vers|vs|Ltd|\d\s*B")
 
 
 @dataclass(frozen=True, slots=True)

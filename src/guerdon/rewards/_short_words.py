@@ -46,13 +46,36 @@ VERBS = _set(
 DENIALS = _set(
     """
     not no never neither nor without isnt arent wasnt werent dont doesnt didnt cant cannot couldnt wont wouldnt
-    hasnt havent hadnt excluding except
+    hasnt havent hadnt excluding except doubt doubtful unlikely
+    nicht kein keine keinen ne pas nunca nao non niet geen inte ikke nie nem не нет ليس ليست
     """
 )
-"""Words that deny what follows."""
+"""Words that deny what follows, also in other languages where they are no words of English."""
 
-TURNS = _set("but however instead actually rather although though while whereas only just merely")
+TURNS = _set(
+    """
+    but however instead actually rather although though while whereas only just merely
+    sondern mais sino mas maar а но بل
+    """
+)
 """Words after which a denial has ended."""
+
+PARTS = _set(
+    """
+    North South East West Northern Southern Eastern Western Northeastern Northwestern Southeastern Southwestern
+    New Papua Equatorial Upper Lower
+    """
+)
+"""Words with which a place takes its name from another: New York, South Sudan."""
+
+RELATIVES = _set(
+    """
+    father mother parent parents son daughter child children brother sister sibling wife husband spouse uncle aunt
+    cousin nephew niece grandfather grandmother grandson granddaughter widow friend teacher student pupil rival
+    successor predecessor assistant
+    """
+)
+"""Nouns for somebody by somebody else, who is not the one that they mean."""
 
 BESIDE = _set("near beside outside unlike beyond than before after until")
 """Words whose object is not the answer but lies beside it."""

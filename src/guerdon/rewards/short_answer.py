@@ -10,10 +10,18 @@ from guerdon.reward.decorator import reward_function
 from guerdon.rewards._answers_visible import visible
 from guerdon.rewards._golds import accepted
 from guerdon.rewards._parameters import one_of, response_text, shown
-from guerdon.rewards._short_forms import Forms, forms, polarity
+from guerdon.rewards._short_forms import Forms, forms
 from guerdon.rewards._short_matching import disputed, matches
 from guerdon.rewards._short_reading import read
-from guerdon.rewards._short_stance import guesses, is_answer, objection, standing
+from guerdon.rewards._short_stance import (
+    certain,
+    guesses,
+    is_answer,
+    is_hedged,
+    objection,
+    says_yes,
+    standing,
+)
 from guerdon.rewards._text_answers import claims, places
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -46,7 +54,9 @@ def short_answer(
     after "also known as". Words that the question says already may be left out: "Uralic" for "Uralic languages". One
     letter of a long word may be wrong.
 
-    It is no answer where it is denied ("not Paris"), one of several guesses ("Paris or London", a bare list),
+    It is no answer where it is denied ("not Paris", "anything but Paris"), granted only to be passed over ("While
+    Paris is larger, it is Bonn"), part of another name ("South Sudan" for "Sudan") or of another person's relative
+    ("Obama's wife"), one of several guesses ("Paris or London", a bare list),
     only an echo of the question, in a question of its own, or taken back; and where the response says in a
     box, a tag, after ``Answer:``, in "the answer is …" or in a first sentence that is nothing but an answer
     something else, a later mention does not count. ``extract`` names the places to look at, out of ``boxed``,
@@ -107,8 +117,11 @@ def _judge(text: str, golds: list[Forms], prompt: str, tolerant: bool) -> tuple[
         return False, f"it has {len(text):,} characters, over {MAX_RESPONSE:,}"
     if all(gold.polarity is not None for gold in golds):
         return _polar(text, golds)
+    text = certain(text)
     asked = read(prompt)
-    if (listed := guesses(text, prompt)) and _is_spray(listed, golds):
+    if is_hedged(text):
+        return False, "it offers another answer after it"
+    if not _is_gold(text, golds) and (listed := guesses(text, prompt)) and _is_spray(listed, golds):
         return False, f"it lists {len(listed)} guesses"
     readings = [reading for sentence in standing(text) if (reading := read(sentence)).cased]
     if not tolerant and len(readings) > 1 and is_answer(readings[0], asked):
@@ -126,6 +139,12 @@ def _judge(text: str, golds: list[Forms], prompt: str, tolerant: bool) -> tuple[
     return False, why
 
 
+def _is_gold(text: str, golds: list[Forms]) -> bool:
+    """Whether a text is an accepted answer as it stands, which may have commas of its own."""
+    plain = read(text).plain
+    return any(plain in gold.phrases for gold in golds)
+
+
 def _is_spray(listed: list[str], golds: list[Forms]) -> bool:
     """Whether at most one of the items is an accepted answer."""
     hits = sum(any(True for gold in golds for _ in matches(read(item), gold, False)) for item in listed)
@@ -134,11 +153,7 @@ def _is_spray(listed: list[str], golds: list[Forms]) -> bool:
 
 def _polar(text: str, golds: list[Forms]) -> tuple[bool, str]:
     """Yes or no, by the word that the text opens with."""
-    words = read(text[:200]).plain
-    says = [(i, what) for i, word in enumerate(words[:5]) if (what := polarity(word)) is not None]
-    if not says or says[0][0] > 2:
-        return False, "neither yes nor no"
-    first, next_words = says[0][1], words[says[0][0] + 1 :][:2]
-    if next_words[:1] in (("or",), ("and",)) and polarity(next_words[-1]) is not None:
-        return False, "both yes and no"
-    return any(gold.polarity is first for gold in golds), "yes" if first else "no"
+    says = says_yes(" ".join(standing(text[:MAX_QUESTION])[:1]))
+    if says is None:
+        return False, "neither yes nor no, or both"
+    return any(gold.polarity is says for gold in golds), "yes" if says else "no"
