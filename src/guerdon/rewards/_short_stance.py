@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from guerdon.rewards._dates import with_dates
 from guerdon.rewards._short_matching import Match
@@ -47,6 +48,8 @@ _CONCEDED = re.compile(
     r"[^,;]*[,;—–]\s*(?:but|however|yet|in fact|actually)\b",
     re.IGNORECASE,
 )
+_LOOKED_AT = 500
+"""Characters of a sentence in which names and concessions are looked at: time stays in bounds."""
 _OR = re.compile(r"\W*or\b", re.IGNORECASE)
 _AND_YES_OR_NO = re.compile(r"\W*(?:and|or|/)\W*(?:yes|no|true|false)\b", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"(\bnot\s+)?\b(yes|no|true|false)\b", re.IGNORECASE)
@@ -124,8 +127,14 @@ def _is_denied(reading: Reading, match: Match) -> bool:
         return True
     if _DENIED_AFTER.match(" ".join(words[match.end : match.end + 4])):
         return True
-    conceded = _CONCEDED.match(reading.source)
-    return conceded is not None and match.end <= len(read(conceded[0]).plain)
+    return match.end <= _granted(reading.source[:_LOOKED_AT])
+
+
+@lru_cache(maxsize=256)
+def _granted(sentence: str) -> int:
+    """How many words at the beginning of a sentence are granted only to be passed over."""
+    conceded = _CONCEDED.match(sentence)
+    return len(read(conceded[0]).plain) if conceded else 0
 
 
 def _is_guess(reading: Reading, match: Match, others: Sequence[Match]) -> bool:
@@ -160,7 +169,7 @@ def _is_of_another(reading: Reading, match: Match, asked: Reading) -> bool:
         reading.cased[match.start],
         reading.cased[match.end - 1],
     )
-    after = reading.plain[match.end : match.end + 3]
+    after, source = reading.plain[match.end : match.end + 3], reading.source[:_LOOKED_AT]
     if before and before[-1] in PARTS and first[:1].isupper() and before[-1].casefold() not in asked.plain:
         return True
     if last.isdigit():
@@ -168,7 +177,7 @@ def _is_of_another(reading: Reading, match: Match, asked: Reading) -> bool:
     if (
         last[:1].isupper()
         and not match.how.startswith("a name")
-        and re.search(rf"\b{re.escape(last)}(?:-[A-Z]| (?:\d{{1,2}}|[IVX]+)\W*$)", reading.source)
+        and re.search(rf"\b{re.escape(last)}(?:-[A-Z]| (?:\d{{1,2}}|[IVX]+)\W*$)", source)
     ):
         return True
     if RELATIVES & set(asked.singular):
@@ -176,7 +185,7 @@ def _is_of_another(reading: Reading, match: Match, asked: Reading) -> bool:
     near = reading.plain[max(0, match.start - 2) : match.start]
     if len(near) == 2 and near[0] in RELATIVES and near[1] in ("of", "to"):
         return True
-    return bool(RELATIVES & set(after)) and re.search(rf"\b{re.escape(last)}['’]", reading.source) is not None
+    return bool(RELATIVES & set(after)) and re.search(rf"\b{re.escape(last)}['’]", source) is not None
 
 
 def _is_echo(reading: Reading, match: Match, asked: Reading) -> bool:
