@@ -101,6 +101,13 @@ def test_show_a_composition_with_parameters(guerdon: Run) -> None:
     ]
 
 
+def test_show_what_no_row_gives_and_a_list(guerdon: Run) -> None:
+    lines = guerdon("rewards", "show", "judge", COLUMNS="80").stdout.splitlines()
+    assert "            votes: int = 1  (never from a row)" in lines
+    assert "parameters  rubric: Any = None" in lines
+    assert any(line.startswith("  0; where the judge says NA the reward does not apply.") for line in lines)
+
+
 CARDS: dict[str, tuple[str, dict[str, Any]]] = {
     "a function": (
         "my_rewards.py::length",
@@ -109,8 +116,8 @@ CARDS: dict[str, tuple[str, dict[str, Any]]] = {
             "scale": None,
             "binds": ["response"],
             "parameters": [
-                {"name": "most", "annotation": "int", "default": "10"},
-                {"name": "unit", "annotation": "str", "default": "'x'"},
+                {"name": "most", "annotation": "int", "default": "10", "setting": False},
+                {"name": "unit", "annotation": "str", "default": "'x'", "setting": False},
             ],
             "kind": "sync, a sample at a time",
             "example": None,
@@ -120,7 +127,7 @@ CARDS: dict[str, tuple[str, dict[str, Any]]] = {
         "more.py::everything",
         {
             "binds": ["messages", "ground_truth?", "strict?", "every column"],
-            "parameters": [{"name": "strict", "annotation": None, "default": "False"}],
+            "parameters": [{"name": "strict", "annotation": None, "default": "False", "setting": False}],
         },
     ),
     "a class": (
@@ -128,7 +135,7 @@ CARDS: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "summary": "Scores by a scale.",
             "binds": ["response"],
-            "parameters": [{"name": "scale", "annotation": "float", "default": "1.0"}],
+            "parameters": [{"name": "scale", "annotation": "float", "default": "1.0", "setting": False}],
         },
     ),
     "a batched function": (

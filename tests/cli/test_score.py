@@ -52,6 +52,15 @@ def test_without_an_output_nothing_is_written(guerdon: Run, work: Path) -> None:
     assert [path for path in sorted(work.iterdir()) if path.name != "__pycache__"] == before
 
 
+def test_a_parameter_may_have_a_name_that_we_use(guerdon: Run, work: Path) -> None:
+    (work / "moody.py").write_text(
+        "def moody(response, *, mode='calm', name='it'):\n    return mode == name\n"
+    )
+    flags = ("--param", "mode=wild", "--param", "name=wild")
+    assert guerdon("score", "moody.py::moody", "samples.jsonl", *flags, "-o", "s.jsonl").exit_code == 0
+    assert [r["score"] for r in rows_of(work / "s.jsonl")] == [1.0, 1.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("parameters", "scores"),
     [

@@ -110,7 +110,7 @@ MISTAKES = {
         ("math", "--param", "strict.tolerance=1"),
         "--param strict.tolerance is for none of the rewards; serve one under that name: strict=REWARD",
     ),
-    "a parameter of guerdon's": (("math", "--param", "mode=1"), "--param cannot set 'mode'"),
+    "a parameter of guerdon's": (("http://localhost:9", "--param", "mode=1"), "--param cannot set 'mode'"),
     "an address of others": (("math", "--host", "0.0.0.0"), "set an API key (--api-key, GUERDON_API_KEY)"),
     "an address that is none": (("math", "--host", "no.such.host.invalid", "--api-key", "k"), "cannot listen on"),
     "no port": (("math", "--port", "99999"), "Invalid value for '--port'"),

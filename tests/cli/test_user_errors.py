@@ -56,7 +56,14 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "a parameter without a name": ((*LENGTH, "--param", "=5"), "not of the form name=value"),
     "a parameter misspelt": ((*LENGTH, "--param", "mots=5"), "did you mean 'most'?"),
     "a parameter twice": ((*LENGTH, "--param", "most=5", "--param", "most=6"), "'most' is given twice"),
-    "a word of our own": ((*LENGTH, "--param", "name=x"), "--param cannot set 'name'"),
+    "a word of our own": (
+        ("score", "http://localhost:9", "samples.jsonl", "--param", "name=x"),
+        "--param cannot set 'name'",
+    ),
+    "a parameter it lacks, of a name that we use": (
+        (*LENGTH, "--param", "name=x"),
+        "length has no parameter 'name'",
+    ),
     # The data.
     "no such data": (("score", "my_rewards.py::exact", "sample.jsonl"), "did you mean samples.jsonl"),
     "an unknown kind of file": (("score", "my_rewards.py::exact", "data.xyz"), 'unknown extension ".xyz"'),

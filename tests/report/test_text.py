@@ -407,6 +407,21 @@ def test_an_unknown_encoding_is_taken_for_ascii() -> None:
     assert clean("ü", Console(file=Odd())) == "\\xfc"
 
 
+def test_failures_alike_are_said_once() -> None:
+    console = console_of(60)
+    failures = [(n, EvaluateResult(error="odd" if n % 2 else "even", error_kind="input")) for n in range(9)]
+    failures += [(n, EvaluateResult(error=f"error {n}")) for n in range(9, 15)]
+    print_failures(failures, 20, console)
+    assert written(console).splitlines() == [
+        "failed     0, 2, 4 and 2 more  input: even",
+        "failed     1, 3, 5 and 1 more  input: odd",
+        "failed     9  exception: error 9",
+        "failed     10  exception: error 10",
+        "failed     11  exception: error 11",
+        "           and 8 more",
+    ]
+
+
 def test_failures_are_listed_and_the_rest_counted() -> None:
     console = console_of(60)
     failures = [

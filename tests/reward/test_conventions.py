@@ -732,3 +732,23 @@ def test_no_row_gives_a_setting(fixed: dict[str, Any], reason: str) -> None:
     assert in_folder("x", folder="mine")["reason"] == "mine, words"
     with pytest.raises(BindingError, match="folder"):
         guerdon.score(RewardFunction(needs_folder), [row])
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({}, ("d", None, "n")),
+        ({"kind": None, "most": None}, ("d", None, "n")),
+        ({"kind": "k", "most": 0}, ("k", 0, "n")),
+    ],
+)
+def test_a_null_in_a_column_leaves_the_default(row: dict[str, Any], expected: tuple[Any, ...]) -> None:
+    seen = []
+
+    def told(response: str, needed: Any, kind: str = "d", *, most: int | None = None) -> float:
+        seen.append((kind, most, needed or "n"))
+        return 1.0
+
+    messages = [{"role": "assistant", "content": "a"}]
+    (result,) = guerdon.score(told, [{"messages": messages, "needed": None, **row}], workers=0)
+    assert (result.score, seen) == (1.0, [expected])

@@ -357,6 +357,8 @@ def test_rewards_that_differ_have_different_versions() -> None:
         0.5 * RewardFunction(count) + 0.25 * RewardFunction(Counter(2)),
         clip(RewardFunction(count), 0, 2),
         get_reward_function("test_version:count"),
+        get_reward_function("length", maximum=2),
+        0.5 * get_reward_function("keywords", required="abc") + 0.5 * get_reward_function("length"),
     ],
     ids=str,
 )

@@ -169,7 +169,13 @@ def test_versions_follow_what_decides() -> None:
         ("accuracy_format", {"format_weight": None}, InputError, "format_weight must be a finite number"),
         ("accuracy_overlong", {"right": True}, InputError, "right must be a finite number"),
         ("accuracy_target_length", {"alpha": 0}, InputError, "alpha must be more than 0"),
-        ("accuracy_length", {"maximal": 5}, BindingError, "keywords has no parameter 'maximal'"),
+        (
+            "accuracy_length",
+            {"case_sensitive": True, "maximal": 5},
+            BindingError,
+            "accuracy_length has no parameter 'maximal'; did you mean 'maximum'",
+        ),
+        ("accuracy_length", {"alpha": 5}, BindingError, "keywords has no parameter 'alpha'"),
     ],
 )
 def test_parameters_that_make_no_composition(

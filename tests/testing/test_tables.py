@@ -234,3 +234,10 @@ def test_each_case_of_a_file_as_a_test_of_its_own(tmp_path: Path) -> None:
     )
     assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
     assert "score: expected 0, got 1" in done.stdout
+
+
+def test_a_table_may_hold_what_no_data_may(tmp_path: Path) -> None:
+    table = tmp_path / "cases.jsonl"
+    table.write_text('{"response": "\\ud800\\u0000", "expected": 2}\n')
+    (outcome,) = run_cases(lambda response: len(response), table, workers=0)
+    assert (outcome.ok, outcome.response) == (True, "\ud800\x00")

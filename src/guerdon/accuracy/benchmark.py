@@ -98,6 +98,9 @@ def run_suite(
     if absent := absent_files(suite, data or Path()):
         report.left_out = f"the folder {data} does not have {', '.join(absent)}"
         return report
+    if suite.lacks is not None and (lacking := suite.lacks()) is not None:
+        report.left_out = lacking
+        return report
     everything = list(suite.cases(data or Path()))
     cases = sample(everything, options.limit)
     report.cases, report.of = len(cases), len(everything)

@@ -62,3 +62,5 @@ class Suite:
     peers: tuple[Peer, ...] = ()
     aim: str = ""
     """What the project promises of it, in a line."""
+    lacks: Callable[[], str | None] | None = None
+    """What the environment lacks for it, such as a judge to ask; what lacks something is left out and said so."""

@@ -199,17 +199,22 @@ def find_reward(spec: str, parameters: Mapping[str, Any]) -> RewardFunction:
     """
     from guerdon.reward.registry import get_reward_function
 
-    check_parameters(parameters)
+    check_parameters(spec, parameters)
     return get_reward_function(spec, **parameters)
 
 
-def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raises InputError for a parameter whose name is an argument of guerdon's own."""
+def check_parameters(spec: str, parameters: Mapping[str, Any]) -> None:
+    """Raises InputError for a parameter whose name is an argument of guerdon's own.
+
+    Of a reward on a server these are the arguments that say how it is called.
+    """
     import inspect
 
     from guerdon.reward.function import RewardFunction
 
-    taken = {*inspect.signature(RewardFunction).parameters, "name_or_path"} - {"fixed_arguments"}
+    taken = {"name_or_path"}
+    if spec.startswith(("http://", "https://")):
+        taken |= {*inspect.signature(RewardFunction).parameters} - {"fixed_arguments"}
     if clash := sorted(taken & set(parameters)):
         raise InputError(
             f"--param cannot set {clash[0]!r}, which is a word of guerdon's own; "

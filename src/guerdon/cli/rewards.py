@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from guerdon.reward.function import RewardFunction
 
 _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
+_ITEM = re.compile(r"[-*] |\d+\. ")
+_SETTING = re.compile(r"(?:\w+\.)*Setting\[(.+)\]")
 _SCALE = re.compile(r"^[ \t]*Scale:\s*(.+?)(?:\n[ \t]*\n|\Z)", re.DOTALL | re.MULTILINE)
 
 json_option = option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -43,6 +45,8 @@ class Given:
     annotation: str | None
     default: str | None
     """As Python writes it; None where there is none, so that it has to be given."""
+    setting: bool = False
+    """Whether it is a Setting, which no column of the data gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +201,12 @@ def _given(parameter: inspect.Parameter) -> Given:
     annotation = parameter.annotation
     # Text already where the module postpones annotations; formatting it would put quotes around it.
     shown = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    setting = _SETTING.fullmatch(shown)
     return Given(
         parameter.name,
-        None if annotation is empty else shown,
+        None if annotation is empty else setting[1] if setting else shown,
         None if parameter.default is empty else repr(parameter.default),
+        setting=setting is not None,
     )
 
 
@@ -271,14 +277,27 @@ def _print_card(card: Card, console: Console) -> None:
 def _parameter_line(given: Given) -> str:
     annotation = f": {given.annotation}" if given.annotation else ""
     default = "  (to be given)" if given.default is None else f" = {given.default}"
-    return f"{given.name}{annotation}{default}"
+    return f"{given.name}{annotation}{default}{'  (never from a row)' if given.setting else ''}"
 
 
 def _paragraphs(text: str) -> list[str]:
     """The paragraphs of a docstring but for its examples; those without a layout of their own on one line."""
     parts = [part.strip("\n") for part in re.split(r"\n[ \t]*\n", text)]
-    return [
-        part if re.search(r"^(\s|[-*] |\d+\. )", part, re.MULTILINE) else part.replace("\n", " ")
-        for part in parts
-        if not part.lstrip().startswith(">>>")
-    ]
+    return [_unwrapped(part) for part in parts if not part.lstrip().startswith(">>>")]
+
+
+def _unwrapped(part: str) -> str:
+    """A paragraph on one line, each item of a list on one; as it is where it is laid out otherwise.
+
+    >>> _unwrapped("One of\\n- this,\\n  or that\\n- these"), _unwrapped("A table:\\n    1 2")
+    ('One of\\n- this, or that\\n- these', 'A table:\\n    1 2')
+    """
+    lines: list[str] = []
+    for line in part.split("\n"):
+        if not lines or _ITEM.match(line):
+            lines.append(line)
+        elif line[:1].isspace() and not _ITEM.match(lines[-1]):
+            return part
+        else:
+            lines[-1] += f" {line.strip()}"
+    return "\n".join(lines)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from guerdon.reward.function import RewardFunction
     from guerdon.scoring.results import Progress, Scores
 
-FAILURES_SHOWN = 5
+FAILURES_READ = 1000
 FAILURES_IN_JSON = 20
 _PEEK = 64
 
@@ -271,7 +271,7 @@ def _print_summary(run: _Run, scores: Scores) -> None:
     print_statistics(statistics, console, f"{scores.reward} {scores.version}")
     if statistics.failed:
         console.print()
-        failures = itertools.islice(scores.failures(), FAILURES_SHOWN)
+        failures = itertools.islice(scores.failures(), FAILURES_READ)
         print_failures(list(failures), statistics.failed, console)
     done = len(scores) - run.resumed
     ascii_only = console.options.ascii_only

@@ -226,7 +226,7 @@ def _wanted(words: Sequence[str], parameters: Mapping[str, Any]) -> list[Wanted]
     found = []
     for given, spec in split:
         mine = {name: value for scope, _, name, value in scoped if scope in ("", given or spec)}
-        check_parameters(mine)
+        check_parameters(spec, mine)
         found.append(Wanted(spec, given, mine))
     return found
 

@@ -32,10 +32,14 @@ class DamagedError(Exception):
 class Reading:
     """One pass over one file: what to call it, how far it is and what its columns must be."""
 
-    def __init__(self, name: str, expect: Callable[[Sequence[str]], str | None]) -> None:
+    def __init__(
+        self, name: str, expect: Callable[[Sequence[str]], str | None], *, lone_surrogates: bool = False
+    ) -> None:
         self.name = name
         self.expect = expect
         """Says what is wrong with a table that has these columns; None if nothing is."""
+        self.lone_surrogates = lone_surrogates
+        """Whether escapes in JSON may spell them, as hostile responses in a table of cases do."""
         self.unit: Literal["line", "row"] = "line"
         self.position: Callable[[], int] = lambda: 0
         """How many bytes of the file have been read, or rows where its size is a number of rows."""

@@ -53,11 +53,11 @@ def _float(text: str) -> float:
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
 
 
-def parse_json(text: str, start: int = 0) -> tuple[Any, int]:
+def parse_json(text: str, start: int = 0, *, lone_surrogates: bool = False) -> tuple[Any, int]:
     """The JSON value at ``start`` and where it ends.
 
-    Stricter than ``json.loads``: NaN and infinity, a key given twice, a lone surrogate and nesting over
-    200 levels are refused. Raises InputError that says what is wrong and where.
+    Stricter than ``json.loads``: NaN and infinity, a key given twice, a lone surrogate (unless
+    ``lone_surrogates``) and nesting over 200 levels are refused. Raises InputError that says what is wrong and where.
     """
     try:
         value, end = _DECODER.raw_decode(text, start)
@@ -72,7 +72,7 @@ def parse_json(text: str, start: int = 0) -> tuple[Any, int]:
     brackets = text.count("{", start, end) + text.count("[", start, end)
     if brackets > MAX_DEPTH and _deeper(value, MAX_DEPTH):
         raise InputError(f"nested deeper than {MAX_DEPTH} levels")
-    if text.find("\\ud", start, end) >= 0 or text.find("\\uD", start, end) >= 0:
+    if not lone_surrogates and (text.find("\\ud", start, end) >= 0 or text.find("\\uD", start, end) >= 0):
         _refuse_lone_surrogates(value)
     return value, end
 
@@ -111,12 +111,12 @@ def _refuse_lone_surrogates(value: Any) -> None:
         raise InputError(f"a string has the lone surrogate {escape}, which is no character") from None
 
 
-def _row_of(line: bytes) -> Any:
+def _row_of(line: bytes, reading: Reading) -> Any:
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
         raise InputError(invalid_utf8(error)) from None
-    value, end = parse_json(text, _skip(text, 0))
+    value, end = parse_json(text, _skip(text, 0), lone_surrogates=reading.lone_surrogates)
     if rest := text[end:].strip(" \t\r\n"):
         raise InputError(f"not JSON: more after the end of the row, from column {end + 1}: {quoted(rest)}")
     return value
@@ -144,7 +144,7 @@ def read_json_lines(path: Path, reading: Reading, max_line: int = MAX_LINE) -> I
                 if not (line := line.rstrip(BLANK)):
                     continue
                 try:
-                    value = _row_of(line)
+                    value = _row_of(line, reading)
                 except InputError as error:
                     hint = _document_hint(line) if number == 1 else ""
                     text = line.decode(errors="backslashreplace")
@@ -203,7 +203,7 @@ def _is_lines(path: Path, reading: Reading) -> bool:
                 if line is None:
                     return False
                 if line := line.strip(BLANK):
-                    return line.startswith(b"{") and type(_row_of(line)) is dict
+                    return line.startswith(b"{") and type(_row_of(line, reading)) is dict
     except (DamagedError, InputError):
         pass
     return False
@@ -220,7 +220,7 @@ def _rows_of_document(text: str, reading: Reading) -> Iterator[Item]:
     empty = listed and text[at : at + 1] == "]"
     while not empty:
         try:
-            value, at = parse_json(text, at)
+            value, at = parse_json(text, at, lone_surrogates=reading.lone_surrogates)
         except InputError as error:
             yield reading.bad(
                 number, f"{error}; the rest of the file cannot be read", text=text[at : at + 1000]

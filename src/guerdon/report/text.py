@@ -41,6 +41,12 @@ NAME_LIMIT = 60
 LINES = 14
 """Most lines of a prompt or a response that are shown."""
 
+ERRORS = 5
+"""Most different errors that are shown."""
+
+IDS = 3
+"""Most samples that are named of those that failed alike."""
+
 COMPONENTS = 30
 """Most rows of the component table; more are counted."""
 
@@ -241,11 +247,17 @@ def print_statistics(stats: Statistics, console: Console, title: str = "Statisti
 def print_failures(
     failures: Sequence[tuple[str | int, EvaluateResult]], total: int, console: Console
 ) -> None:
-    """The samples that failed, each with its id and what happened; ``total`` counts those not shown too."""
+    """What failed, each error once with the ids of its samples; ``total`` counts those not shown too."""
+    alike: dict[str, tuple[EvaluateResult, list[str]]] = {}
     for identity, result in failures:
-        head = Text(f"{_line(str(identity), NAME_LIMIT, console)}  ", style="red")
-        _labelled(console, "failed", head + _reason(result, console))
-    if (more := total - len(failures)) > 0:
+        ids = alike.setdefault(f"{result.error_kind} {result.error}", (result, []))[1]
+        ids.append(_line(str(identity), NAME_LIMIT, console))
+    shown = list(alike.values())[:ERRORS]
+    for result, ids in shown:
+        more = len(ids) - IDS
+        head = ", ".join(ids[:IDS]) + (f" and {more:,} more" if more > 0 else "")
+        _labelled(console, "failed", Text(f"{head}  ", style="red") + _reason(result, console))
+    if (more := total - sum(len(ids) for _, ids in shown)) > 0:
         _labelled(console, "", Text(f"and {more:,} more", style="dim"))
 
 

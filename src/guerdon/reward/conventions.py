@@ -93,6 +93,15 @@ def _value_in_column(name: str, sample: Sample) -> Any:
     return sample.metadata.get(name, MISSING)
 
 
+def _set_in_column(name: str, sample: Sample) -> Any:
+    """The value of a column for a parameter with a default, which holds too where the column is null.
+
+    Tables have every column in every row, and mixed data sets leave null what a row does not have.
+    """
+    value = _value_in_column(name, sample)
+    return MISSING if value is None else value
+
+
 def _metadata(sample: Sample) -> Any:
     return dict(sample.metadata)
 
@@ -245,7 +254,11 @@ class Plan:
     def _getter(self, parameter: Parameter) -> Getter:
         if parameter.is_setting:
             return _nothing
-        getter = POINTWISE.get(parameter.name) or _column(parameter.name)
+        getter = POINTWISE.get(parameter.name)
+        if getter is None:
+            getter = functools.partial(
+                _value_in_column if parameter.required else _set_in_column, parameter.name
+            )
         if parameter.name in ("messages", "original_messages"):
             form = message_form(parameter.annotation)
             return getter if form is None else functools.partial(_in_form, form, getter)

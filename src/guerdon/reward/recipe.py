@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -58,7 +59,14 @@ class Recipe(Scorer):
             )
         self.target = build
         self.given = dict(given)
-        self.made = build(**given)
+        try:
+            self.made = build(**given)
+        except BindingError as error:
+            # A part refused what was handed on to it; it may be one of the composition's own, misspelt.
+            name = error.about.get("parameter")
+            if name in unknown and difflib.get_close_matches(name, signature.names, n=1):
+                raise BindingError(no_such_parameter(signature, name), parameter=name) from None
+            raise
         self.is_async = self.made.is_async
         self.is_batch = self.made.is_batch
         self.timeout = self.made.timeout

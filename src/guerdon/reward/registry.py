@@ -39,7 +39,7 @@ def get_reward_function(name_or_path: Any, **parameters: Any) -> RewardFunction:
     return resolve(name_or_path, **parameters)
 
 
-def resolve(spec: Any, **parameters: Any) -> RewardFunction:
+def resolve(spec: Any, /, **parameters: Any) -> RewardFunction:
     """See get_reward_function."""
     if spec is None:
         raise BindingError("None is no reward: give a function, a class, a reward or the name of one")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, SupportsIndex
 
 from pydantic import BaseModel, ValidationError
 
@@ -25,6 +26,7 @@ from guerdon.reward.conventions import (
 from guerdon.reward.loop import run_coroutine
 from guerdon.reward.returns import to_result, to_results
 from guerdon.reward.targets import callable_behind, constructor_names, is_async_callable, name_of
+from guerdon.reward.travel import asked_by_cloudpickle, look_up, look_up_or_raise
 from guerdon.reward.version import Watch, fingerprint
 from guerdon.types import EvaluateResult, Provenance, Sample
 
@@ -141,6 +143,14 @@ class FunctionScorer(Scorer):
             text = no_such_parameter(self._signature, unknown[0], constructor_names(cls))
             raise BindingError(text, parameter=unknown[0])
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        # A decorated function's own name leads to the reward made of it, so pickle cannot refer to it by that.
+        module, qualname = getattr(self.target, "__module__", None), getattr(self.target, "__qualname__", "")
+        here = module != "__main__" or not asked_by_cloudpickle(sys._getframe(1))
+        if module and here and getattr(look_up(module, qualname), "func", None) is self.target:
+            return _made_anew, (module, qualname, self._parameters, self.is_batch, self._schema)
+        return super().__reduce_ex__(protocol)
+
     def __getstate__(self) -> dict[str, Any]:
         # The instance of a class is made anew where it arrives: it may hold a lock or a connection.
         made_here = isinstance(self.target, type)
@@ -245,6 +255,17 @@ class FunctionScorer(Scorer):
         plan = self._plan or self._batch_plan
         assert plan is not None
         return plan.missing(samples)
+
+
+def _made_anew(
+    module: str,
+    qualname: str,
+    parameters: Mapping[str, Any],
+    batch: bool,
+    schema: type[BaseModel] | None,
+) -> FunctionScorer:
+    target = look_up_or_raise(module, qualname).func
+    return FunctionScorer(target, parameters, batch=batch, metadata_schema=schema)
 
 
 def _entry(explicit: Explicit, position: int) -> dict[str, Any]:

@@ -37,7 +37,12 @@ SPAN = re.compile(
     re.DOTALL,
 )
 NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
-LAST = re.compile(rf"(?<![\w.])[-+]?[$€£¥]?(?:{NUMBER})(?:\s*/\s*\d+(?:\.\d+)?)?(?:\s?\\?%)?", re.ASCII)
+LAST = re.compile(
+    rf"(?<![\w.])[-+]?[$€£¥]?(?:{NUMBER})(?:\s*/\s*\d+(?:\.\d+)?)?(?:\s?\\?%)?"
+    # Ratios and times of the day.
+    r"(?:\s?:\s?\d+)*(?:(?<=:\d\d)\s?[apAP]\.?[mM]\b)?",
+    re.ASCII,
+)
 _PERCENT = re.compile(r"\s?(?:\$|\\\))?\s?(?:\\?%|percent\b)")
 # Of LaTeX what is spelt with letters: commands, environments, text within formulas.
 _TEXTUAL = re.compile(r"\\(?:begin|end|text|textbf|mathrm|mbox)\s*\{[^{}]*\}|\\[A-Za-z]+")
@@ -120,7 +125,7 @@ def _plain_formula(text: str, number: re.Match[str], starts_line: bool) -> tuple
     bullet = _BULLET.match(line)
     if number.start() < opened or (bullet and bullet[0].strip() not in ("-", "*", "")):
         return None
-    alone = line[bullet.end() :] if bullet else line
+    alone = (line[bullet.end() :] if bullet else line).removeprefix("**")  # those at the end are gone
     is_whole = starts_line if opened == 0 else text[opened - 1] == "\n"
     is_formula = not _UNLIKE_A_FORMULA.search(_TEXTUAL.sub("", alone)) and not LAST.fullmatch(alone)
     if is_whole and is_formula:

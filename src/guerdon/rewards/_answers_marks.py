@@ -22,12 +22,14 @@ from guerdon.rewards._answers_withdrawn import denies
 
 MOST = 20
 """Marks of a kind that are looked at, from the last one backwards."""
+_MOST_WORDS = 100
+"""Words such as "answer" that are looked at, from the last one backwards."""
 _SENTENCE = 1_000
 """Characters after "the answer is" in which it is looked for."""
 
 _OPENING = re.compile(
-    rf"(?:[-+]?\s*(?:\\?\$|[€£¥])?\s*(?:{NUMBER})(?:\s?\\?%)?)"
-    r"(?=\s*$|[.;:!?]?\s+(?!(?:or|and|to|by|plus|minus|times|over|mod|pi|sqrt)\b)[A-Za-z]{2}|[;:]\s|,\s+[A-Za-z])",
+    rf"(?:[-+]?\s*(?:\\?\$|[€£¥])?\s*(?:{NUMBER})(?:\s?\\?%|(?:\s(?:hundred|[mb]illion|trillion|thousand|dozen))+\b)?)"
+    r"(?=\s*$|\s*\([A-Za-z]{2}|[.;:!?]?\s+(?!(?:or|and|to|by|plus|minus|times|over|mod|pi|sqrt)\b)[A-Za-z]{2}|[;:]\s|,\s+[A-Za-z])",
     re.ASCII,
 )
 _BOX = re.compile(
@@ -45,6 +47,9 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 _PHRASE_WORDS = ("answer", "respuesta", "ponse", "posta", "antwort", "答", "正解", "답은", "ответ")
+# Only where they end the response: of roots one may go on to speak.
+_SOLUTIONS = re.compile(r"\b(?:solutions|roots|zeros)\sare\b[ \t]*:?\s*(?=[^\n]{1,200}\Z)")
+_LAST_LINE = 300
 _NAMES = (
     r"(?i:(?:the )?(?:final answer|answer|ans)|respuesta(?: final)?|r[ée]ponse(?: finale)?|risposta(?: finale)?|"
     r"resposta(?: final)?|antwort|ответ)|答案|答え?|答|정답|답|A"
@@ -73,10 +78,18 @@ _PLACEHOLDER = re.compile(
 )
 _AND = re.compile(r"\s*(?:[,;、]\s*(?:and\b)?|and\b|und\b|et\b|y\b|和)\s*", re.IGNORECASE)
 _TURN = re.compile(r"[,;]\s+[A-Za-z]|\bbut\b|\brather\b")
-# Between 3 and 7 there are others.
-_VAGUE = re.compile(r"(?:somewhere |anything |probably )?(?:between|either|neither|from)\b", re.IGNORECASE)
-# "10 minutes and 30 seconds" is one answer.
-_COMPOUND = re.compile(r"\s+[A-Za-z]+,?\s+and\s+(?:a\s+half|\d)")
+# Between 3 and 7 there are others, and twice 7 is another.
+_VAGUE = re.compile(
+    r"(?:somewhere |anything |probably |roughly |about |just )?(?:between|either|neither|from|over|under|twice|half"
+    r"|(?:the )?(?:square|cube) root|(?:greater|larger|bigger|higher|more|less|smaller|lower|fewer) than)\b"
+    r"(?!.*(?:=|\b(?:which|that) (?:is|equals)\b))",
+    re.IGNORECASE,
+)
+_ROUGHLY = re.compile(r"(?:about|approximately|roughly|around)\s+(?=[-+$\\\d.])", re.IGNORECASE)
+# "10 minutes and 30 seconds" is one answer, and so is "7 squared".
+_COMPOUND = re.compile(
+    r"\s+[A-Za-z]+,?\s+and\s+(?:a\s+half|\d)|\s+(?:squared|cubed|factorial|(?:more|less|fewer) than|in base)\b"
+)
 
 
 def boxes(text: str) -> list[Mark]:
@@ -154,9 +167,26 @@ def _tags(text: str) -> list[Mark]:
 
 def _phrases(text: str) -> list[Mark]:
     folded = text.lower()
-    if not any(word in folded for word in _PHRASE_WORDS):
-        return []
-    return _sentences(_PHRASE.finditer(text), text, "phrase", "the answer is")
+    found: list[re.Match[str]] = []
+    if any(word in folded for word in _PHRASE_WORDS):
+        found.extend(_PHRASE.finditer(text, _reach(folded)))
+    if "s are" in folded[-_LAST_LINE:]:
+        end = len(text.rstrip())
+        found.extend(_SOLUTIONS.finditer(text, max(0, end - _LAST_LINE), end))
+    return _sentences(found, text, "phrase", "the answer is")
+
+
+def _reach(folded: str) -> int:
+    """Where to start looking: behind it are as many words of phrases as may count."""
+    places = {word: folded.rfind(word) for word in _PHRASE_WORDS}
+    start = len(folded)
+    for _ in range(_MOST_WORDS):
+        word = max(places, key=places.__getitem__)
+        if places[word] < 0:
+            break
+        start = places[word]
+        places[word] = folded.rfind(word, 0, start)
+    return max(0, start - _MOST_WORDS)
 
 
 def _labels(text: str) -> list[Mark]:
@@ -220,6 +250,8 @@ def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
     if "*" in sentence or "_" in sentence or "`" in sentence:
         sentence = _BOLD.sub(r"\2", sentence)
     sentence = sentence.strip("*_` \t")
+    if roughly := _ROUGHLY.match(sentence):
+        sentence = sentence[roughly.end() :]
     if denies(sentence):
         # "Not 7 but 8": what is denied ends where the sentence turns.
         turn = _TURN.search(text, at, end)

@@ -14,10 +14,10 @@ SLOTS = ("boxed", "hashes", "tag")
 _NEAR = 120
 """Characters around an answer that say what it is the answer to."""
 _VALUE = rf"(?:\$(?P<formula>[^$\n]{{1,200}})\$|(?P<number>[-+]?(?:\\?\$)?(?:{NUMBER})(?:/\d+)?(?:\s?\\?%)?)(?![\w(]))"
-_OR = r"(?:or|oder|ou|o|或|\\text\s*\{\s*or\s*\})"
+_OR = r"(?:[Oo]r|else|otherwise|oder|ou|o|或|\\text\s*\{\s*or\s*\})"
 _OR_SIGNS = (" or", "or ", "{or}", " ou ", " o ", "oder", "或", "or\n", "\no ", "\nou ")
 _OR_AFTER = re.compile(
-    rf"\s*(?:\$\$?|\\\)|\\\])?\s*[,(]?\s*{_OR}(?:\s+(?:else|maybe|possibly))?\s+{_VALUE}(?P<unit>\s*[A-Za-z]+)?",
+    rf"\s*(?:\$\$?|\\\)|\\\])?\s*[.,;(]?\s*{_OR}(?:\s+(?:else|maybe|possibly))?\s+{_VALUE}(?P<unit>\s*[A-Za-z]+)?",
     re.ASCII,
 )
 _OR_BEFORE = re.compile(
@@ -53,7 +53,7 @@ def alternatives(text: str, mark: Mark) -> tuple[str, ...]:
     near = text[max(0, mark.start - _NEAR) : mark.start]
     if any(sign in near for sign in _OR_SIGNS) and (before := _OR_BEFORE.search(near)):
         found.append(before["formula"] or before["number"])
-    after = _OR_AFTER.match(text, mark.end)
+    after = _OR_AFTER.match(text, mark.end) if mark.end < len(text) else None
     # "150 minutes or 2.5 hours" gives one answer in two units.
     if after and not (after["unit"] and re.search(r"(?<!\\)[A-Za-z]{2}", mark.text)):
         found.append(after["formula"] or after["number"])

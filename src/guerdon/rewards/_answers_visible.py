@@ -27,7 +27,15 @@ _NOTHING = (
     0x61C,
 )
 _SPACES = (0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)
-_OTHERS = {"\u2044": "/", "\u2215": "/", "\u2236": ":", "\u2032": "'", "\u2033": "''", "\u2217": "*"}
+_OTHERS = {
+    "\u2044": "/",
+    "\u2215": "/",
+    "\u2236": ":",
+    "\u2032": "'",
+    "\u2033": "''",
+    "\u2217": "*",
+    "\u2234": " ",
+}
 
 _SPELLINGS: dict[int, str] = str.maketrans(_OTHERS) | {
     **{0xFF01 + i: chr(0x21 + i) for i in range(94)},
@@ -117,7 +125,7 @@ def readable(text: str) -> str:
     >>> readable("<think>It may be 5.</think>It is １２ − 5.")
     'It is 12 - 5.'
     """
-    return visible(text if text.isascii() else _SCRIPT.sub(_script, text.translate(_SPELLINGS)))
+    return visible(text if text.isascii() else _SCRIPT.sub(_script, text).translate(_SPELLINGS))
 
 
 def visible(text: str) -> str:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import re
 
+_SAY = r"(?: (?:answer|say|write|put|choose|pick))?"
 _DENIED = re.compile(
-    r"(?:\bnot|n['’]t|\bnever|\bneither|\bnor|\brather than|\binstead of|\\neq?|!=|\\text\s*\{\s*not\s*\})"
+    rf"(?:(?:\b|can)not{_SAY}|n['’]t{_SAY}|\bnever|\bneither|\bnor|\brather than|\binstead of|"
+    r"\\neq?|!=|\\text\s*\{\s*not\s*\})"
     r"\s*(?:(?:equals?(?:\s+to)?|be|simply|just)\s*)?[:*]*\s*(?:\$\$?|\\\(|\\\[)?\s*\Z",
     re.IGNORECASE,
 )
+# "It is false that it is 7", "a wrong answer is 7", "suppose that the answer is 7".
+_MISTAKEN = re.compile(
+    r"(?:\bit(?:['’]s| is) (?:false|wrong|incorrect|not true) that|\b(?:wrong|incorrect|false) (?:answer|result|value)"
+    r"|(?:suppose|assum(?:e|ing))(?: that)? the (?:final )?answer)\b[^.:;\n]{0,40}\Z",
+    re.IGNORECASE,
+)
 _DENIAL_SIGNS = ("not", "n't", "n’t", "never", "neither", "nor", "rather", "instead", "\\ne", "!=")
+_MISTAKE_SIGNS = ("wrong", "incorrect", "false", "not true", "suppose", "assum")
 _DENIAL = re.compile(r"(?:\\text\s*\{\s*)?not\b[\s}]*[-+$\\\d.(]|\\neq?\b|!=", re.IGNORECASE)
 _BEFORE = 60
 """Characters before an answer in which it is denied."""
@@ -65,7 +74,8 @@ _AT_ONCE = re.compile(
     rf"(?:which{_BE}\s+{_WRONG}|{_IS_WRONG}|is {_WRONG}|(?:or )?rather\b(?!\s+than))"
     # "7? No", and "7, no, 8".
     r"|\W{0,6}\?\W{0,6}(?:no|nope|wrong)\b"
-    r"|\W{0,12}\b(?:(?:no|nope|sorry)[,.:;!—-]|i meant?\b)\W{0,3}(?:it(?:['’]s| is)\s+)?(?=[$\\+.\d-])",
+    r"|\W{0,12}\b(?:(?:wait|oh|hm+)\b\W{1,3})?(?:(?:no|nope|sorry)[,.:;!—-]|i meant?\b)\W{0,3}"
+    r"(?:it(?:['’]s| is)\s+)?(?=[$\\+.\d-])",
     re.IGNORECASE,
 )
 
@@ -74,7 +84,9 @@ def is_denied(text: str, start: int) -> bool:
     """Whether what comes before ``start`` denies what comes then: ``it is not 7``."""
     before = text[max(0, start - _BEFORE) : start]
     folded = before.lower()
-    return any(sign in folded for sign in _DENIAL_SIGNS) and _DENIED.search(before) is not None
+    return (any(sign in folded for sign in _DENIAL_SIGNS) and _DENIED.search(before) is not None) or (
+        any(sign in folded for sign in _MISTAKE_SIGNS) and _MISTAKEN.search(before) is not None
+    )
 
 
 def denies(answer: str) -> bool:

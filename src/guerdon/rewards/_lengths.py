@@ -47,6 +47,15 @@ def length_of(text: str, unit: str, tokenizer: str | os.PathLike[str] | None = N
     return len(words) if unit == "words" else len(unicodedata.normalize("NFC", " ".join(words)))
 
 
+def told(count: int, unit: str) -> str:
+    """A length in words.
+
+    >>> told(1, "words"), told(2, "words")
+    ('1 word', '2 words')
+    """
+    return f"{count} {unit.removesuffix('s') if count == 1 else unit}"
+
+
 def _printable(text: str) -> str:
     """The text as UTF-8 can write it; a lone surrogate counts as the replacement character."""
     return _SURROGATE.sub("\ufffd", text)

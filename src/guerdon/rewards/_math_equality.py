@@ -13,7 +13,7 @@ from guerdon.rewards._math_quantities import (
     equal_quantities,
     every,
 )
-from guerdon.rewards._math_relations import equal_relations, is_named, solutions
+from guerdon.rewards._math_relations import equal_relations, is_named, solutions, spelled
 from guerdon.rewards._math_values import (
     Based,
     Clock,
@@ -29,6 +29,7 @@ from guerdon.rewards._math_values import (
     Word,
     as_interval,
 )
+from guerdon.rewards._math_words import EMPTY
 
 _MAX_UNPAIRED = 40
 _HALF_DAY = 720
@@ -69,7 +70,7 @@ def _single(value: Value, other: Value) -> Value:
     """A set of one element stands for the element, and a set without any for the empty set."""
     if isinstance(value, Collection) and value.kind == "set":
         if not value.items:
-            return Word("emptyset")
+            return EMPTY
         if len(value.items) == 1 and not isinstance(other, Collection | Union):
             return value.items[0]
     return value
@@ -80,6 +81,9 @@ def _single(value: Value, other: Value) -> Value:
 
 def _equal_collections(mine: Collection, gold: Collection, rules: Rules) -> bool | None:
     kinds = {mine.kind, gold.kind}
+    if (order := _names(gold) or _names(mine)) is not None and _names(mine) != _names(gold):
+        # Names stand beside the values of one only: the values of the other have the order of the names.
+        return _in_order(_by_name(mine, order), _by_name(gold, order), rules)
     if kinds <= {"list", "set"}:
         has_dots = any(isinstance(item, Dots) for item in (*mine.items, *gold.items))
         first, second = _unnamed(mine.items), _unnamed(gold.items)
@@ -96,6 +100,30 @@ def _equal_collections(mine: Collection, gold: Collection, rules: Rules) -> bool
     if mine.kind == "list" and not rules.is_tolerant and _may_be_interval(gold):
         return False
     return _in_order(mine.items, gold.items, rules)
+
+
+def _names(values: Collection) -> list[str] | None:
+    """The names, in order, where each of several values is given one of its own: x = 1, y = 2."""
+    if values.kind != "list":
+        return None
+    names = [
+        spelled(item.sides[0])
+        for item in values.items
+        if isinstance(item, Relation) and item.signs == ("=",) and is_named(item.sides[0])
+    ]
+    if len(names) != len(values.items) or None in names or len(set(names)) != len(names):
+        return None
+    if len({name.partition("_")[0] for name in names if name}) == 1:
+        return None  # the roots x_1 and x_2 have no order
+    return sorted(name for name in names if name is not None)
+
+
+def _by_name(values: Collection, order: Sequence[str]) -> Sequence[Value]:
+    """The values in the order of their names; as they are where they have none."""
+    if _names(values) is None:
+        return values.items
+    named = {spelled(item.sides[0]): item.sides[1] for item in values.items if isinstance(item, Relation)}
+    return [named[name] for name in order if name in named]
 
 
 def _may_be_interval(pair: Collection) -> bool:
@@ -229,7 +257,8 @@ def _time(value: Value) -> Clock | None:
     if len(numbers) != 2 or any(number is None or number.denominator != 1 for number in numbers):
         return None
     hours, minutes = (int(number or 0) for number in numbers)
-    return Clock(hours * 60 + minutes, "") if 0 <= hours < 24 and 0 <= minutes < 60 else None
+    # Minutes have two digits: those below ten were read as a time where they had.
+    return Clock(hours * 60 + minutes, "") if 0 <= hours < 24 and 10 <= minutes < 60 else None
 
 
 def _equal_times(mine: Clock, gold: Clock) -> bool:

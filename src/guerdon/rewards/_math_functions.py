@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -36,6 +36,7 @@ from guerdon.rewards._math_primes import factors
 from guerdon.rewards._math_roots import root_power, whole_power, with_exponent
 
 _MAX_ROOT = 1_000
+_MAX_DETERMINANT = 4
 _MAX_FACTORIAL = 20_000
 _MAX_STEPS = 30
 """How far a factorial's argument is brought down: (n+2)! is (n+1)(n+2)·n!."""
@@ -66,9 +67,8 @@ def root(base: Form, degree: Form) -> Form:
         return power(base, inverse(degree))
     if value.denominator != 1 or not 2 <= value <= _MAX_ROOT:
         raise UnknownError("a root of no whole degree")
-    number = base.rational
-    if number is not None and number < 0 and value % 2:
-        return negative(root_power(constant(-number), 1 / value))
+    if value % 2 and sign(base) < 0:
+        return negative(root_power(negative(base), 1 / value))
     return root_power(base, 1 / value)
 
 
@@ -255,6 +255,19 @@ def cosine(form: Form) -> Form:
     if form.under == UNIT and len(form.over) == 1 and next(iter(form.over.values())) < 0:
         form = negative(form)
     return call("cos", form)
+
+
+def determinant(rows: Sequence[Sequence[Form]]) -> Form:
+    """A determinant, along its first row."""
+    if len(rows) > _MAX_DETERMINANT or any(len(row) != len(rows) for row in rows):
+        raise UnknownError("a determinant")
+    if len(rows) == 1:
+        return rows[0][0]
+    total = constant(0)
+    for at, cell in enumerate(rows[0]):
+        term = times(cell, determinant([[*row[:at], *row[at + 1 :]] for row in rows[1:]]))
+        total = minus(total, term) if at % 2 else plus(total, term)
+    return total
 
 
 UNKNOWN_FUNCTIONS = frozenset("fghFGH")

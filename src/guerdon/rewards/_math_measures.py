@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from guerdon.rewards._math_expressions import Expression
@@ -20,15 +19,10 @@ from guerdon.rewards._math_units import CHANGES, PERCENT, SCALES, Unit, known, u
 from guerdon.rewards._math_values import (
     Quantity,
     Value,
-    Word,
 )
+from guerdon.rewards._math_words import value_of_words
 
 _EXPONENTS = (-3, -2, -1, 1, 2, 3)
-
-
-def spoken(text: str) -> str:
-    """The words of a text in small letters."""
-    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
 def quantity(found: Sequence[Token]) -> Value:
@@ -36,7 +30,7 @@ def quantity(found: Sequence[Token]) -> Value:
     found, money = _without_money(list(found))
     found, words = _without_words(found)
     if not found:
-        return Word(spoken(words))
+        return value_of_words(words)
     scale, is_percent, measured = _scale(words)
     if found[-1] == Token("sign", "%"):
         found, is_percent = found[:-1], True
@@ -103,6 +97,8 @@ def _scale(words: str) -> tuple[Rational, bool, Unit | None]:
     """What words behind a number say: a factor, a percentage, a unit."""
     scale: Rational = 1
     rest = words.split()
+    if rest and rest[0].lower() in ("squared", "cubed"):
+        raise UnknownError("a power in words")
     while rest and rest[0].lower().rstrip("s") in SCALES:
         scale *= SCALES[rest.pop(0).lower().rstrip("s")]
     if rest and rest[0].lower() in PERCENT:
@@ -120,10 +116,24 @@ def _places(found: Sequence[Token], scale: Rational) -> int | None:
         if not (token.kind == "sign" and token.text in "+-/")
         and not (token.kind == "letter" and known(token.text))
     ]
-    if scale != 1 or len(numbers) != 1 or numbers[0].kind != "number" or "." not in numbers[0].text:
+    if scale != 1 or not numbers or numbers[0].kind != "number" or "." not in numbers[0].text:
         return None
+    power = _power_of_ten(numbers[1:])
+    if power is None:
+        return None
+    if Token("sign", "^") in numbers and Token("sign", "-") in found[found.index(Token("sign", "^")) :]:
+        power = -power
     digits, _, exponent = numbers[0].text.lower().partition("e")
-    return max(0, len(digits.partition(".")[2]) - int(exponent or 0))
+    return len(digits.partition(".")[2]) - int(exponent or 0) - power
+
+
+def _power_of_ten(found: Sequence[Token]) -> int | None:
+    """The exponent in "times 10 to the power of" one, 0 where nothing is there, None where anything else is."""
+    texts = [token.text for token in found if token.text not in "{}"]
+    if not texts:
+        return 0
+    is_power = texts[:3] == ["*", "10", "^"] and len(texts) == 4 and texts[3].isdecimal()
+    return None if not is_power else int(texts[3])
 
 
 def as_measure(value: Quantity) -> Quantity | None:

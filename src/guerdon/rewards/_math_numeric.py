@@ -11,6 +11,8 @@ DIGITS = 60
 _GUARD = 20
 """Digits that rounding may have spoiled."""
 _MAX_MAGNITUDE = 10**6
+_TAME = frozenset({"sin", "cos", "ln", "abs", "arctan", "floor", "ceil"})
+"""Functions of which large arguments make no large numbers."""
 _POINTS: tuple[tuple[str, ...], ...] = (
     # Digits of no meaning; no identity holds at them by chance.
     ("1.9318372650127", "0.7123906154203", "2.6180721359914", "1.2840193365571", "3.5523194470829"),
@@ -136,7 +138,8 @@ def _quotient(key: tuple[Any, Any], values: Mapping[str, Any]) -> Any:
 def _called(name: str, arguments: list[Any]) -> Any:
     import mpmath
 
-    if any(abs(each) > _MAX_MAGNITUDE for each in arguments):
+    highest = _MAX_MAGNITUDE**2 if name in _TAME else _MAX_MAGNITUDE
+    if any(abs(each) > highest for each in arguments):
         raise UnknownError("an argument that is too large")
     calls = {
         "sin": mpmath.sin,

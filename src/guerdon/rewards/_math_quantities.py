@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from guerdon.rewards._math_forms import (
+    UNIT,
     Form,
     UnknownError,
     atoms,
@@ -48,6 +49,7 @@ class Rules:
 
 
 STRICT = Rules()
+_SMALL_C, _LARGE_C = frozenset({("c", 1)}), frozenset({("C", 1)})
 
 
 def every(results: Iterable[bool | None]) -> bool | None:
@@ -89,6 +91,7 @@ def _independent(form: Form) -> bool:
 
 def equal_quantities(mine: Quantity, gold: Quantity, rules: Rules) -> bool | None:
     """Whether an answer equals a ground truth; None where this cannot be told."""
+    mine = _with_constant(mine, gold)
     told: bool | None = False
     for first, second in _readings(mine, gold):
         result = _equal_in_units(first, second, rules)
@@ -96,6 +99,17 @@ def equal_quantities(mine: Quantity, gold: Quantity, rules: Rules) -> bool | Non
             return True
         told = None if result is None else told
     return told
+
+
+def _with_constant(mine: Quantity, gold: Quantity) -> Quantity:
+    """The answer with the ground truth's name for a constant of integration."""
+    if _SMALL_C in mine.form.over and _LARGE_C in gold.form.over and len(gold.form.over) > 1:
+        over = mine.form.over
+        if mine.form.under == gold.form.under == UNIT and over[_SMALL_C] == gold.form.over[_LARGE_C] == 1:
+            kept = {product: value for product, value in over.items() if product != _SMALL_C}
+            if "C" not in variables(mine.form) and "c" not in variables(Form(kept, UNIT)):
+                return replace(mine, form=Form({**kept, _LARGE_C: 1}, UNIT))
+    return mine
 
 
 def _readings(mine: Quantity, gold: Quantity) -> Iterator[tuple[Quantity, Quantity]]:
@@ -236,11 +250,11 @@ def _rounds(apart: Any, value: Any, answer: Quantity, truth: Quantity, factor: F
     """Whether the answer is the ground truth to the digits that the ground truth has; or, where that is exact
     and no whole number, whether the answer is it rounded to three significant digits or more."""
     if truth.places is not None:
-        return _within(apart, 1, Fraction(1, 2 * 10**truth.places))
+        return _within(apart, 1, Fraction(1, 2) / Fraction(10) ** truth.places)
     exact = truth.form.rational
     if answer.places is None or (exact is not None and exact.denominator == 1):
         return False
-    unit_in_last = factor * answer.scale / 10**answer.places
+    unit_in_last = factor * answer.scale / Fraction(10) ** answer.places
     return abs(
         value
     ) * 10 >= 10**_SIGNIFICANT * unit_in_last.numerator / unit_in_last.denominator and _within(

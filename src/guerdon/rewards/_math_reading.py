@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import product
 
 from guerdon.rewards._math_forms import (
     UnknownError,
@@ -12,8 +11,11 @@ from guerdon.rewards._math_forms import (
     negative,
     symbol,
 )
-from guerdon.rewards._math_measures import quantity, spoken
+from guerdon.rewards._math_functions import determinant
+from guerdon.rewards._math_measures import quantity
 from guerdon.rewards._math_numeric import real
+from guerdon.rewards._math_parts import alternatives, depths_of, nonempty, rows_of, split
+from guerdon.rewards._math_relations import solutions, subject
 from guerdon.rewards._math_tokens import Token, tokens
 from guerdon.rewards._math_values import (
     Based,
@@ -30,37 +32,16 @@ from guerdon.rewards._math_values import (
     Word,
     as_interval,
 )
+from guerdon.rewards._math_words import REALS, special_words, spoken, value_of_words, whole_number
 
 MAX_ITEMS = 200
 MAX_DIGITS = 1_000
-_MAX_ALTERNATIVES = 16
 _RELATIONS = frozenset({"=", "<", ">", "<=", ">=", "!=", "∈", "≈"})
 _CLOCK = re.compile(
     r"(\d{1,2}):([0-5]\d)\s*(?:\\text\s*\{)?\s*~?\s*([ap])?\.?\s*(?(3)m)\.?\s*\}?", re.IGNORECASE
 )
-_BASES = dict(
-    zip(
-        [
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "sixteen",
-        ],
-        (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16),
-        strict=True,
-    )
-)
-_SET = Token("open", "set")
+_SUCH_THAT = (Token("sign", "|"), Token("sign", ":"))
 _MINUS_INFINITY, _INFINITY = negative(symbol("oo")), symbol("oo")
-_REALS = Interval(_MINUS_INFINITY, _INFINITY, (False, False))
 
 
 def read(text: str, grouped: bool = True) -> Value:
@@ -79,34 +60,12 @@ def read(text: str, grouped: bool = True) -> Value:
     if (clock := _CLOCK.fullmatch(plain)) and (clock[3] or clock[2].startswith("0")):
         half = (clock[3] or "").lower()
         return Clock(int(clock[1]) * 60 + int(clock[2]), half)
+    if (value := special_words(plain)) is not None:
+        return value
     found = tokens(plain, grouped)
     if not found:
         raise UnknownError("nothing")
     return _value(found)
-
-
-def _depths(found: Sequence[Token]) -> list[int]:
-    """For each token how many brackets are open around it; brackets of an interval need not match."""
-    depths, depth = [], 0
-    for token in found:
-        if token.kind == "close":
-            depth -= 1
-            if depth < 0:
-                raise UnknownError("a bracket that was not opened")
-        depths.append(depth)
-        if token.kind == "open":
-            depth += 1
-    if depth:
-        raise UnknownError("a bracket that is not closed")
-    return depths
-
-
-def _split(found: Sequence[Token], at: Iterable[int]) -> list[Sequence[Token]]:
-    parts, start = [], 0
-    for place in at:
-        parts.append(found[start:place])
-        start = place + 1
-    return [*parts, found[start:]]
 
 
 def _value(found: Sequence[Token]) -> Value:
@@ -114,57 +73,47 @@ def _value(found: Sequence[Token]) -> Value:
     items = _items(found)
     if len(items) == 1:
         return items[0]
+    if len(items) == 2 and Token("comma", "and") in found and (both := _intersection(*items)) is not None:
+        return both
     return Collection("list", tuple(items))
+
+
+def _intersection(first: Value, second: Value) -> Interval | None:
+    """What "x > 2 and x < 5" leaves; "x < 2 and x > 5" leaves nothing, and is said of both."""
+    if not isinstance(first, Relation) or not isinstance(second, Relation):
+        return None
+    above, below = solutions(first), solutions(second)
+    if above is None or below is None or subject(first) != subject(second):
+        return None
+    if above.low == _MINUS_INFINITY:
+        above, below = below, above
+    low, high = real(above.low), real(below.high)
+    if low is None or high is None or above.high != _INFINITY or below.low != _MINUS_INFINITY or low >= high:
+        return None
+    return Interval(above.low, below.high, (above.closed[0], below.closed[1]))
 
 
 def _items(found: Sequence[Token]) -> list[Value]:
     """The elements between commas; an element with ± is several."""
-    depths = _depths(found)
+    depths = depths_of(found)
     commas = [at for at, token in enumerate(found) if token.kind == "comma" and not depths[at]]
-    parts = _split(found, commas)
+    parts = split(found, commas)
     if len(parts) > MAX_ITEMS:
         raise UnknownError("too many items")
     items: list[Value] = []
     for number, part in enumerate(parts):
         if not part:
             # "1, 2, and 3" has two separators side by side.
-            follows = number < len(commas) and found[commas[number]].text == "and" and number > 0
+            follows = number < len(commas) and found[commas[number]].text in ("and", "or") and number > 0
             if follows:
                 continue
             raise UnknownError("an empty item")
-        items.extend(_element(each) for each in _alternatives(part))
+        items.extend(_element(each) for each in alternatives(part))
     return items
 
 
-def _alternatives(part: Sequence[Token]) -> list[Sequence[Token]]:
-    """An element once for each choice of its signs ±; with ∓ in it, the upper and the lower signs."""
-    places, sets = [], 0
-    for at, token in enumerate(part):
-        sets += (token == _SET) - (token.kind == "close" and token.text == "set")
-        if token.kind == "sign" and token.text in ("±", "∓") and not sets:  # a set has its own elements
-            places.append(at)
-    if not places:
-        return [part]
-    together = any(part[at].text == "∓" for at in places)
-    if not together and 2 ** len(places) > _MAX_ALTERNATIVES:
-        raise UnknownError("too many signs ±")
-    if together:
-        choices: Iterable[tuple[str, ...]] = [
-            tuple(signs[part[at].text == "∓"] for at in places) for signs in ("+-", "-+")
-        ]
-    else:
-        choices = product("+-", repeat=len(places))
-    made: list[Sequence[Token]] = []
-    for choice in choices:
-        each = list(part)
-        for at, sign in zip(places, choice, strict=True):
-            each[at] = Token("sign", sign)
-        made.append(each)
-    return made
-
-
 def _element(found: Sequence[Token]) -> Value:
-    depths = _depths(found)
+    depths = depths_of(found)
     outer = [token for at, token in enumerate(found) if not depths[at]]
     if len(found) == 1 and found[0].kind in ("dots", "text", "field"):
         return _single(found[0])
@@ -179,7 +128,7 @@ def _element(found: Sequence[Token]) -> Value:
             return value
     if ":" in signs:
         places = [at for at, token in enumerate(found) if token == Token("sign", ":") and not depths[at]]
-        return Ratio(tuple(_element(part) for part in _nonempty(_split(found, places))))
+        return Ratio(tuple(_element(part) for part in nonempty(split(found, places))))
     if (name := _overlined(found) or _based(found)) is not None:
         return name
     return quantity(found)
@@ -191,10 +140,10 @@ def _single(token: Token) -> Value:
     if token.kind == "field":
         if token.text != "R":
             return Word(f"field {token.text}")
-        return _REALS
+        return REALS
     if len(token.text) == 1 and token.text.isalpha():
         return Quantity(symbol(token.text))
-    return Word(spoken(token.text))
+    return value_of_words(token.text)
 
 
 def _overlined(found: Sequence[Token]) -> Value | None:
@@ -213,16 +162,16 @@ def _based(found: Sequence[Token]) -> Based | None:
         return None
     at = texts.index("_")
     digits, base = "".join(texts[:at]), "".join(texts[at + 1 :])
-    number = _BASES.get(base, 0) if base.isalpha() else int(base) if base.isdecimal() and len(base) < 3 else 0
+    number = (
+        (whole_number(base) or 0)
+        if base.isalpha()
+        else int(base)
+        if base.isdecimal() and len(base) < 3
+        else 0
+    )
     if not digits.isalnum() or not 2 <= number <= 36 or any(int(digit, 36) >= number for digit in digits):
         return None
     return Based(digits.lstrip("0") or "0", number)
-
-
-def _nonempty(parts: list[Sequence[Token]]) -> list[Sequence[Token]]:
-    if not all(parts):
-        raise UnknownError("something is missing beside a sign")
-    return parts
 
 
 def _relation(found: Sequence[Token], depths: Sequence[int]) -> Value:
@@ -231,11 +180,11 @@ def _relation(found: Sequence[Token], depths: Sequence[int]) -> Value:
         for at, token in enumerate(found)
         if token.kind == "sign" and token.text in _RELATIONS and not depths[at]
     ]
-    if places[0] == 0 and found[0].text == "=":
+    if places[0] == 0 and found[0].text in ("=", "≈"):
         found, places = found[1:], [at - 1 for at in places[1:]]
         if not places:
-            return _element(*_nonempty([found]))
-    sides = [_side(part) for part in _nonempty(_split(found, places))]
+            return _element(*nonempty([found]))
+    sides = [_side(part) for part in nonempty(split(found, places))]
     return Relation(tuple(found[at].text for at in places), tuple(sides))
 
 
@@ -252,11 +201,13 @@ def _union(found: Sequence[Token], depths: Sequence[int]) -> Value:
         for at, token in enumerate(found)
         if token.kind == "sign" and token.text in ("∪", "∖") and not depths[at]
     ]
-    parts = [_element(part) for part in _nonempty(_split(found, places))]
+    parts = [_element(part) for part in nonempty(split(found, places))]
     signs = [found[at].text for at in places]
     if "∖" not in signs:
+        if all(isinstance(part, Collection) and part.kind == "set" for part in parts):
+            return Collection("set", tuple(_flat(parts)))
         return Union(tuple(_flat(parts)))
-    if signs != ["∖"] or parts[0] != _REALS or not isinstance(parts[1], Collection) or parts[1].kind != "set":
+    if signs != ["∖"] or parts[0] != REALS or not isinstance(parts[1], Collection) or parts[1].kind != "set":
         raise UnknownError("a difference of sets")
     return _without(parts[1].items)
 
@@ -289,20 +240,26 @@ def _without(items: Sequence[Value]) -> Value:
 def _bracketed(found: Sequence[Token]) -> Value | None:
     """A tuple, a set, an interval, a matrix; None where the brackets only hold an expression together."""
     opening, closing, inside = found[0].text, found[-1].text, found[1:-1]
+    if opening == "vmatrix":
+        return _determinant(_matrix(inside))
+    if opening == "cases":
+        return Collection("list", _lines(inside))
     if "matrix" in opening or opening == "array":
         return _matrix(inside)
     if opening in ("floor", "ceil"):
         return None
+    if opening == "set" and (condition := _condition(inside)):
+        return _value(condition)
     if opening == "set":
         return Collection("set", tuple(_items(inside)) if inside else ())
     if not inside:
         raise UnknownError("empty brackets")
-    depths = _depths(inside)
+    depths = depths_of(inside)
     if not any(token.kind == "comma" and not depths[at] for at, token in enumerate(inside)):
         if opening == "(" and len(inside) == 1 and inside[0].kind == "text":
             return _single(inside[0])
         if inside[0].text == "array" and not any(
-            _depths(inside)[at] == 0 for at in range(1, len(inside) - 1)
+            depths_of(inside)[at] == 0 for at in range(1, len(inside) - 1)
         ):
             return _matrix(inside[1:-1])
         if opening == "{" == closing:
@@ -320,6 +277,14 @@ def _bracketed(found: Sequence[Token]) -> Value | None:
     raise UnknownError("brackets that do not match")
 
 
+def _condition(inside: Sequence[Token]) -> Sequence[Token] | None:
+    """What is said of the elements of a set, as in {x | 0 < x < 1}."""
+    at = 3 if len(inside) > 3 and inside[1] == Token("sign", "∈") and inside[2] == Token("field", "R") else 1
+    if len(inside) < at + 3 or inside[0].kind != "letter" or inside[at] not in _SUCH_THAT:
+        return None
+    return inside[at + 1 :]
+
+
 def _interval(items: Sequence[Value], closed: tuple[bool, bool]) -> Value:
     if len(items) == 2 and isinstance(items[0], Quantity) and isinstance(items[1], Quantity):
         return Interval(items[0].form, items[1].form, closed)
@@ -328,16 +293,29 @@ def _interval(items: Sequence[Value], closed: tuple[bool, bool]) -> Value:
     raise UnknownError("an interval of more than two ends")
 
 
-def _matrix(inside: Sequence[Token]) -> Value:
-    depths = _depths(inside)
-    rows = _split(inside, [at for at, token in enumerate(inside) if token.kind == "row" and not depths[at]])
-    if rows and not rows[-1]:
-        rows.pop()
+def _lines(inside: Sequence[Token]) -> tuple[Value, ...]:
+    """The equations of a system."""
+    lines: list[Sequence[Token]] = [
+        [token for token in row if token != Token("sign", "&")] for row in rows_of(inside)
+    ]
+    lines = [line[:-1] if line and line[-1].kind == "comma" else line for line in lines]
+    made = tuple(_element(line) for line in nonempty(lines))
+    if not all(isinstance(each, Relation) and each.signs == ("=",) for each in made):
+        raise UnknownError("cases that are no system of equations")
+    return made
+
+
+def _determinant(matrix: Matrix) -> Value:
+    rows = [[cell.form for cell in row if isinstance(cell, Quantity)] for row in matrix.rows]
+    return Quantity(determinant(rows))
+
+
+def _matrix(inside: Sequence[Token]) -> Matrix:
     made = []
-    for row in rows:
-        depths = _depths(row)
-        cells = _split(row, [at for at, t in enumerate(row) if t == Token("sign", "&") and not depths[at]])
-        made.append(tuple(_element(cell) for cell in _nonempty(cells)))
+    for row in rows_of(inside):
+        depths = depths_of(row)
+        cells = split(row, [at for at, t in enumerate(row) if t == Token("sign", "&") and not depths[at]])
+        made.append(tuple(_element(cell) for cell in nonempty(cells)))
     if not made or len({len(row) for row in made}) != 1:
         raise UnknownError("a matrix with rows of different lengths")
     return Matrix(tuple(made))

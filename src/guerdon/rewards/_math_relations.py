@@ -54,6 +54,14 @@ def is_named(value: Value) -> bool:
     return isinstance(value, Word) or (isinstance(value, Quantity) and is_name(value.form))
 
 
+def spelled(value: Value) -> str | None:
+    """The name that one side of an assignment is, where it is a variable."""
+    if not isinstance(value, Quantity) or not is_name(value.form):
+        return None
+    name = next(iter(variables(value.form)), None)
+    return name if name is not None and value.form.key() == symbol(name).key() else None
+
+
 def _assigned(relation: Relation) -> tuple[Value, Value] | None:
     """Name and value of what a relation such as x = 7 or 7 = x assigns."""
     first, last = relation.sides[0], relation.sides[-1]
@@ -83,10 +91,23 @@ def _equal_to_value(same: Same, mine: Value, gold: Value, rules: Rules) -> bool 
             sides = exact
         else:
             return False
+    if len(sides) == 2 and _is_in(sides[0], sides[1]):
+        return False
     if len(sides) == 2 and is_named(sides[1]) and not _gives_name(sides[0], gold) and not _has_name(gold):
         sides.reverse()
     links = [side for at, side in enumerate(sides[:-1]) if not _is_named(sides, at, gold)]
     return every(same(side, gold, rules) for side in [sides[-1], *links])
+
+
+def _is_in(name: Value, value: Value) -> bool:
+    """Whether a side that is a name occurs in the other, which makes an equation to solve: x = 2x + 1."""
+    word = spelled(name)
+    return (
+        word is not None
+        and isinstance(value, Quantity)
+        and word in variables(value.form)
+        and not is_name(value.form)
+    )
 
 
 def _is_named(sides: Sequence[Value], at: int, gold: Value) -> bool:
@@ -146,7 +167,7 @@ def _equal_as_relations(same: Same, mine: Relation, gold: Relation, rules: Rules
                 if is_proportional:
                     return True
     one, other = solutions(mine), solutions(gold)
-    if one is None or other is None or _subject(mine) != _subject(gold):
+    if one is None or other is None or subject(mine) != subject(gold):
         return False
     return same(one, other, rules)
 
@@ -206,7 +227,7 @@ def _ascending(relation: Relation) -> Relation:
     return relation
 
 
-def _subject(relation: Relation) -> Value | None:
+def subject(relation: Relation) -> Value | None:
     """The variable that inequalities are about."""
     names = [side for side in relation.sides if is_named(side)]
     return names[0] if len(names) == 1 else None
@@ -220,7 +241,7 @@ def solutions(relation: Relation) -> Interval | None:
         return None
     if (
         not all(isinstance(side, Quantity) and side.unit is None for side in sides)
-        or _subject(relation) is None
+        or subject(relation) is None
     ):
         return None
     forms = [side.form for side in sides if isinstance(side, Quantity)]

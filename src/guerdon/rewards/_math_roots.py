@@ -34,6 +34,7 @@ from guerdon.rewards._math_forms import (
 from guerdon.rewards._math_numeric import sign
 from guerdon.rewards._math_primes import factors
 
+_MAX_DIMENSIONS = 16
 _MAX_POWER = 12.0
 """The natural logarithm of how many terms a power of a sum may have before like ones are put together."""
 
@@ -50,9 +51,23 @@ def whole_power(base: Form, exponent: int) -> Form:
         ((product, value),) = base.over.items()
         raised = {atom: each * exponent for atom, each in product}
         return Form(reduced(raised, power_of_rational(value, exponent)), UNIT)
-    if exponent * math.log(max(len(base.over), len(base.under))) > _MAX_POWER:
+    terms = max(len(base.over), len(base.under))
+    if exponent * math.log(terms) > _MAX_POWER and not _is_in_small_field(base):
         return call("power", base, constant(exponent))
     return quotient(power_of_sum(base.over, exponent), power_of_sum(base.under, exponent))
+
+
+def _is_in_small_field(base: Form) -> bool:
+    """Whether all powers of a sum have few terms: it is made of roots of few numbers."""
+    degrees: dict[Atom, int] = {}
+    for sums in (base.over, base.under):
+        for product in sums:
+            for atom, exponent in product:
+                if not isinstance(atom, int) and atom != "i":
+                    return False
+                degree = 2 if atom == "i" else Fraction(exponent).denominator
+                degrees[atom] = math.lcm(degrees.get(atom, 1), degree)
+    return math.prod(degrees.values()) <= _MAX_DIMENSIONS
 
 
 def root_power(base: Form, exponent: Fraction) -> Form:

@@ -20,11 +20,13 @@ class Token(NamedTuple):
 
 _PER = Token("sign", "/")
 _THOUSANDS = re.compile(r"(?<=\d)(?:,\\!|\\!,|\{,\}|\\[,!:; ]|~)(?=\d{3}(?!\d))", re.ASCII)
+_SPACED = re.compile(r"\s*[-+]?\d{1,3}(?: \d{3})+(?:\.\d+)?\s*", re.ASCII)
 _COMMAS = re.compile(r"\d+(?:,\d+)+")
 _GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _LAYOUT = re.compile(
     r"(\\\\)(?:\s*\[[\d.]+(?:pt|em|ex|mm|cm)\])?|\\(?:left|right)(?![A-Za-z])\s*\.?"
     r"|\\(?:[bB]ig{1,2}[lrm]?|displaystyle|textstyle|limits|nolimits|quad|qquad|rm|it|bf)(?![A-Za-z])"
+    r"|\\(?:text)?color\s*\{[^{}]*\}|\\underline(?![A-Za-z])"
     r"|\\[,!:; >]|\\hspace\s*\{[^{}]*\}"
 )
 _WRAPPERS = (
@@ -104,6 +106,9 @@ def tokens(text: str, grouped: bool = True) -> list[Token]:
     Raises UnknownError where something in the text is no token.
     """
     text = _LAYOUT.sub(lambda match: match[1] or " ", _THOUSANDS.sub("", text))
+    text = text.replace("{:}", ":")
+    if _SPACED.fullmatch(text):
+        text = text.replace(" ", "")
     dollars = _dollars(text)
     # In 27,54,108 one comma separates, so that each of them does.
     grouped = grouped and all(_GROUPS.fullmatch(run) for run in _COMMAS.findall(text))
@@ -230,7 +235,7 @@ def _content(wrapper: str, content: str) -> list[Token]:
     """What stands in ``\\text{…}``: a separator, words, or else mathematics after all."""
     plain = content.strip()
     if plain.lower() in ("or", "and", ", and", ", or"):
-        return [Token("comma", "and")]
+        return [Token("comma", "or" if "or" in plain.lower() else "and")]
     if not plain:
         return []
     if not re.search(r"[A-Za-z]", plain) or re.fullmatch(
@@ -252,7 +257,7 @@ def _word(word: str, before: list[Token], was_space: bool) -> list[Token]:
         return [Token("letter", _PLAIN_WORDS[word])]
     lower = word.lower()
     if lower in ("or", "and"):
-        return [Token("comma", "and")]
+        return [Token("comma", lower)]
     follows = bool(before) and before[-1].kind in ("number", "letter", "close", "text", "sign")
     if lower in SCALES or lower in PERCENT or is_word(word):
         return [Token("text", word)]

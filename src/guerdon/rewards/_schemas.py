@@ -187,6 +187,8 @@ def _invalid(why: str) -> str:
     if "not present in a registry" in why:
         why = why.partition(" and retrieving it failed")[0]
         return f"the schema refers to what is not given: {why}; give it in schemas"
+    if ": null is not of type" in why:  # tables of Arrow give every object the members of all the others
+        why += "; in a table keep schemas as JSON text, since its objects are filled up with nulls"
     return f"the schema is not valid: {why}"
 
 

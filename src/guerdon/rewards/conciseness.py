@@ -7,7 +7,7 @@ import os
 from guerdon.errors import InputError
 from guerdon.reward.annotations import Setting
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._lengths import length_of, unit_of
+from guerdon.rewards._lengths import length_of, told, unit_of
 from guerdon.rewards._parameters import non_negative, response_text
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -51,6 +51,8 @@ def conciseness(
     count = length_of(text, counted, tokenizer)
     says = any(map(str.isalnum, text))
     score = min(1.0, aim / count) if says and count else 0.0
-    reason = f"{count} {counted}, wanted at most {aim:g}" if says else "says nothing: no letter and no digit"
+    reason = (
+        f"{told(count, counted)}, wanted at most {aim:g}" if says else "says nothing: no letter and no digit"
+    )
     metric = MetricResult(count, success=says and count <= aim, reason=reason)
     return EvaluateResult(score, reason=reason, metrics={counted: metric})

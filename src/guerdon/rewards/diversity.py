@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from guerdon.reward.decorator import reward_function
+from guerdon.rewards._lengths import told
 from guerdon.rewards._parameters import one_of, response_text, whole_number
 from guerdon.rewards._words import ends, is_unspaced, units
 from guerdon.types import EvaluateResult, MetricResult
@@ -57,7 +58,7 @@ def diversity(
         return EvaluateResult(0.0, reason="no words")
     ratio = _mattr(words, width) if how == "mattr" else _distinct(words, size)
     score = ratio * min(1.0, len(words) / least)
-    reason = f"{ratio:.2f} over {len(words)} words"
+    reason = f"{ratio:.2f} over {told(len(words), 'words')}"
     if len(words) < least:
         reason += f", fewer than {least}"
     metrics = {f"distinct_{n}": MetricResult(_distinct(words, n)) for n in _DISTINCT}

@@ -72,11 +72,13 @@ def keywords(
     if both := {_folded(word, exact) for word in wanted} & {_folded(word, exact) for word in banned}:
         raise InputError(f"{', '.join(sorted(both))}: both required and forbidden")
     text = _folded(response_text(response), exact)
+    says = any(map(str.isalnum, text))
     missing = [word for word in wanted if not _occurs(word, text, exact, whole)]
     present = [word for word in banned if _occurs(word, text, exact, whole)]
-    share = 1 - len(missing) / len(wanted) if wanted else 1.0
+    share = 1 - len(missing) / len(wanted) if wanted else float(says)
     score = share if not present else 0.0 if fine is None else max(0.0, share - fine * len(present))
-    return EvaluateResult(score, _reason(missing, present), _metrics(wanted, missing, banned, present, share))
+    reason = _reason(missing, present) if wanted or says else "says nothing: no letter and no digit"
+    return EvaluateResult(score, reason, _metrics(wanted, missing, banned, present, share))
 
 
 def _folded(text: str, exact: bool) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from guerdon.errors import InputError
 from guerdon.reward.annotations import Setting
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._lengths import length_of, unit_of
+from guerdon.rewards._lengths import length_of, told, unit_of
 from guerdon.rewards._parameters import non_negative, one_of, response_text
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -87,7 +87,7 @@ def length(
         low, high = _range(None, minimum, maximum)
         curve = _wave(low, high, grace) if form == "cosine" else _overlong(minimum, high, grace)
     count = length_of(text, counted, tokenizer)
-    reason = f"{count} {counted}, wanted {curve.wanted}"
+    reason = f"{told(count, counted)}, wanted {curve.wanted}"
     metric = MetricResult(count, success=curve.low <= count <= curve.high, reason=reason)
     return EvaluateResult(curve.score(count), reason=reason, metrics={counted: metric})
 

@@ -14,14 +14,15 @@ from typing import Any
 from guerdon.errors import DeadlineError, InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards._answers import PLACES, POLICIES, Answer, clean, final_answer, readable
+from guerdon.rewards._math_choices import labelled, letter_alone
 from guerdon.rewards._math_equality import equal
-from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError
+from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError, variables
 from guerdon.rewards._math_library import agrees, math_verify, parsed
-from guerdon.rewards._math_measures import spoken
 from guerdon.rewards._math_quantities import Rules
 from guerdon.rewards._math_reading import read
 from guerdon.rewards._math_tokens import is_word
-from guerdon.rewards._math_values import Based, Clock, Collection, Value, Word, quantities
+from guerdon.rewards._math_values import Based, Clock, Collection, Quantity, Value, Word, quantities
+from guerdon.rewards._math_words import special_words, value_of_words
 from guerdon.rewards._numbers import normal
 from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
 from guerdon.types import EvaluateResult, MetricResult
@@ -30,6 +31,7 @@ MAX_ANSWER = 1_000
 """Characters that an answer may have; what is longer is no answer."""
 MAX_DEPTH = 12
 """How deep its brackets may be nested; parsing time grows steeply with it."""
+_LINE = 80
 MODES = ("strict", "tolerant")
 _GOLD_PLACES = ("boxed", "hashes", "tag", "phrase", "label")
 
@@ -58,7 +60,8 @@ _ASKS_PERCENT = re.compile(
 )
 _WORDS = re.compile(r"[A-Za-z][A-Za-z ,.'’-]*")
 _GUESSED = re.compile(r"\\[a-z]*dots|\.\.\.|…|'|\\prime")
-_CHOICE = re.compile(r"(?:(?:[Oo]ption|[Cc]hoice) ?)?\(?([A-Z])\)?[.:]?")
+_BINDS = re.compile(r"\\(?:sum|prod|i+nt|oint|lim|sup|inf|max|min)(?![a-z])")
+_VARIABLE = re.compile(r"(?<![A-Za-z])[A-DF-HJ-Za-df-hj-z](?![A-Za-z])")
 _LETTERS = re.compile(r"[A-Za-z]+")
 
 
@@ -126,13 +129,14 @@ def math(
         _share(absolute_tolerance, "absolute_tolerance"),
         yes_or_no(require_units, "require_units"),
         yes_or_no(order_matters, "order_matters"),
-        "percent" in prompt.lower()
-        and "percent" in prompt.lower()
-        and _ASKS_PERCENT.search(prompt) is not None,
+        "percent" in prompt.lower() and _ASKS_PERCENT.search(prompt) is not None,
     )
     policy = one_of(candidates, POLICIES, "candidates")
     golds = [_gold_of(text) for text in _gold_texts(ground_truth)]
-    answer = final_answer(readable(response_text(response)), _places(extract), policy)
+    said = readable(response_text(response))
+    answer = final_answer(said, _places(extract), policy)
+    if answer is None and any(gold.is_prose or isinstance(gold.value, Word) for gold in golds):
+        answer = _whole_response(said)
     if answer is None:
         return EvaluateResult(
             0.0, reason="no answer found", metrics={"answer_found": MetricResult(0.0, success=False)}
@@ -140,6 +144,12 @@ def math(
     right, reason = _verdict(answer, golds, rules)
     found = MetricResult(1.0, success=True, reason=f"{answer.how} {_shown(answer.text)}")
     return EvaluateResult(float(right), reason=reason, metrics={"answer_found": found})
+
+
+def _whole_response(text: str) -> Answer | None:
+    """A response that is one short line, such as "There is no solution."."""
+    line = clean(text.strip()) if len(text) <= _LINE else ""
+    return Answer(line, "the response") if line and "\n" not in line else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +218,11 @@ def _gold_of(text: str) -> _Gold:
     if (refusal := _refusal(wanted)) is not None:
         raise InputError(f"the ground truth {shown(text)} cannot be read: {refusal}")
     words, plain = _words(wanted), normal(wanted)
+    value = _reading(wanted)
+    if _is_said(wanted) and (special := special_words(plain)) is not None:
+        return _Gold(wanted, special, words, plain)
     if _is_said(wanted):
         return _Gold(wanted, None, words, plain, is_prose=True)
-    value = _reading(wanted)
     if isinstance(value, TooLargeError):
         raise DeadlineError(f"the ground truth {shown(wanted)} cannot be evaluated: {value}")
     if not isinstance(value, ArithmeticError):
@@ -230,6 +242,11 @@ def _is_said(text: str) -> bool:
     """Whether a text is words and nothing else."""
     plain = normal(text)
     return bool(_WORDS.fullmatch(plain)) and any(is_word(word) for word in _LETTERS.findall(plain))
+
+
+def _has_variables(text: str) -> bool:
+    """Whether there are letters that no sum, integral or limit binds."""
+    return not _BINDS.search(text) and bool(_VARIABLE.search(_COMMAND.sub(" ", text)))
 
 
 def _has_words(text: str) -> bool:
@@ -287,6 +304,8 @@ def _judge(answer: Answer, golds: Sequence[_Gold], rules: Rules) -> tuple[bool, 
 
 def _objection(answer: Answer, golds: Sequence[_Gold]) -> str | None:
     """What the answer says besides an answer."""
+    if special_words(answer.text) is not None:
+        return None
     told = _DENIES if answer.how in _SENTENCES else _DENIES | _SAYS
     meant = frozenset[str]().union(*(gold.words for gold in golds))
     if said := sorted((_words(answer.text) & told) - meant):
@@ -311,11 +330,14 @@ def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
         return True
     if (gold.is_prose or isinstance(gold.value, Word)) and mine.casefold() == wanted.casefold():
         return True
-    if (choice := _CHOICE.fullmatch(mine)) and choice[1] == wanted.strip("()"):
+    if (letter := letter_alone(mine)) and letter == wanted.strip("()"):
         return True
+    if option := labelled(text):
+        letter, rest = option
+        return letter == letter_alone(wanted) if letter_alone(wanted) else _is_right(rest, gold, rules)
     value = _reading(text)
     if gold.is_prose:
-        return isinstance(value, Word) and value == Word(spoken(wanted))
+        return isinstance(value, Word) and value == value_of_words(wanted)
     if isinstance(value, TooLargeError):
         raise DeadlineError(f"the answer {shown(text)} cannot be evaluated: {value}")
     if isinstance(value, UndefinedError):
@@ -343,6 +365,9 @@ def _is_equal(mine: Value | ArithmeticError, gold: Value | ArithmeticError, rule
 def _may_ask(text: str, gold: _Gold, rules: Rules) -> bool:
     """Whether math-verify can be asked: it drops words, bases, units and primes, and guesses at dots."""
     if _has_words(text) or isinstance(gold.value, Word | Based | Clock):
+        return False
+    is_number = isinstance(gold.value, Quantity) and not variables(gold.value.form)
+    if is_number and isinstance(_reading(text), UnknownError) and _has_variables(text):
         return False
     if _GUESSED.search(text) or _GUESSED.search(gold.text):
         return False

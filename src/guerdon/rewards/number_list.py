@@ -115,6 +115,9 @@ def _gold(value: Any) -> list[Fraction]:
     elif isinstance(value, Iterable) and not isinstance(value, bytes | dict):
         found = _values(list(value))
     if not found:
+        if isinstance(value, list):
+            held = "it holds something else" if value else "it is empty"
+            raise InputError(f"the ground truth is no list of numbers: {held}")
         raise InputError(f"the ground truth {shown(value)} is no list of numbers")
     return found
 

@@ -100,7 +100,8 @@ _FAILURE_REMEDIES = {
     "invalid_result": "return a finite number or an EvaluateResult in every case",
     "remote": "check that the remote reward is up and answers with a score",
     "binding": "check that the data has the columns that the reward asks for",
-    "input": "check the rows that failed for missing or malformed fields",
+    "input": "check the parameters, and the rows that failed for missing or malformed fields",
+    "missing_extra": "install the extra that the error names",
 }
 
 

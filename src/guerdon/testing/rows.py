@@ -23,7 +23,7 @@ def rows_of(cases: Any) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
 
     if isinstance(cases, str | os.PathLike):
         for part in find_parts(cases if isinstance(cases, str) else Path(cases), None):
-            for item in part.rows(Reading(part.name, lambda columns: None)):
+            for item in part.rows(Reading(part.name, lambda columns: None, lone_surrogates=True)):
                 if isinstance(item, BadRow):
                     raise InputError(str(item), line=item.line)
                 yield f"{part.name}:{item[0]}", *item

@@ -1,19 +1,18 @@
 """LLMBar: pairs of responses of which people say which one follows its instruction.
 
-It costs requests to a judge, so it is there only where the environment names one (GUERDON_JUDGE_MODEL, and what
+It costs requests to a judge, so it is run only where the environment names one (GUERDON_JUDGE_MODEL, and what
 else docs/judge.md tells of).
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from guerdon.accuracy.suite import Case, Ours, Suite
 from guerdon.errors import InputError
-from guerdon.rewards._judge_endpoint import MODEL, endpoint
+from guerdon.rewards._judge_endpoint import endpoint
 
 FILE = "llmbar_natural_dev.jsonl"
 _RUBRIC = (
@@ -23,12 +22,17 @@ _RUBRIC = (
 )
 
 
-def cases(data: Path) -> Iterator[Case]:
-    """The pairs in their order; right where the first response is the better one.
+def lacks() -> str | None:
+    """Why no judge can be asked; None where one can."""
+    try:
+        endpoint(None, None, None)
+    except InputError as error:
+        return str(error)
+    return None
 
-    Raises InputError where no judge can be asked, before any pair is.
-    """
-    endpoint(None, None, None)
+
+def cases(data: Path) -> Iterator[Case]:
+    """The pairs in their order; right where the first response is the better one."""
     with (data / FILE).open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             row = json.loads(line)
@@ -42,12 +46,11 @@ def cases(data: Path) -> Iterator[Case]:
             yield Case(row["id"], columns, row["label"] == "A", row["subset"])
 
 
-LLMBAR = Suite(
+SUITE = Suite(
     name="llmbar",
     title='LLMBar, 100 natural pairs; "right" is that the first response is better, a tie is not',
     files=(FILE,),
     cases=cases,
+    lacks=lacks,
     ours=(Ours("judge (pairwise)", "guerdon.rewards.judge:judge", {"kind": "pairwise"}, threshold=0.501),),
 )
-
-SUITES = (LLMBAR,) if os.environ.get(MODEL, "").strip() else ()
