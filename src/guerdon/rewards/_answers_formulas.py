@@ -63,6 +63,8 @@ def clean(text: str) -> str:
     >>> clean(" **$42$**. ")
     '42'
     """
+    if text and text[0].isalnum() and (text[-1].isalnum() or text[-1] in "})%"):
+        return text  # as most are: nothing stands around it
     before = None
     while text != before:
         before = text

@@ -10,6 +10,8 @@ from guerdon.rewards._answers import NUMBER
 
 _MAX_EXPONENT = 400
 _SPACE = re.compile(r"\\[!,:; ]|\\q?quad\b|~|\s+")
+_IDLE_SPACE = re.compile(r"(?<![0-9A-Za-z]) | (?![0-9A-Za-z\\])")
+_STYLED_FRACTION = re.compile(r"\\[dtc]frac\b")
 _THOUSANDS = re.compile(r"(?<=\d)(?:,\\!|\{,\}|\\[,!:; ]|~)(?=\d{3}(?!\d))", re.ASCII)
 _BARE_FRACTION = re.compile(
     r"\\frac\s*(\d|[A-Za-z](?![A-Za-z])|\\pi(?![A-Za-z]))\s*(\d|[A-Za-z]|\\pi)(?![A-Za-z}])"
@@ -41,13 +43,17 @@ def normal(text: str) -> str:
     >>> normal(r"\left( 1{,}000, \; \dfrac{1}{2} \right)"), normal("3 1/2")
     ('(1000,\\frac{1}{2})', '3 1/2')
     """
-    text = _THOUSANDS.sub("", text).replace("{,}", ",").replace(r"\left", "").replace(r"\right", "")
-    text = re.sub(r"\\[dtc]frac\b", r"\\frac", text).replace(r"\%", "%").replace(r"\$", "$")
-    text = _BARE_FRACTION.sub(r"\\frac{\1}{\2}", text)
-    text = _WRAPPED.sub(lambda match: f" {match[1]} ", text)
-    text = _SPACE.sub(" ", text).strip()
+    if "\\" in text or "~" in text or "{,}" in text:
+        text = _THOUSANDS.sub("", text).replace("{,}", ",").replace(r"\left", "").replace(r"\right", "")
+        text = _STYLED_FRACTION.sub(r"\\frac", text).replace(r"\%", "%").replace(r"\$", "$")
+        if r"\frac" in text:
+            text = _BARE_FRACTION.sub(r"\\frac{\1}{\2}", text)
+        text = _WRAPPED.sub(lambda match: f" {match[1]} ", text)
+        text = _SPACE.sub(" ", text).strip()
+    else:
+        text = " ".join(text.split())
     # White space counts between digits and letters only: "3 1/2" is not "31/2".
-    return re.sub(r"(?<![0-9A-Za-z]) | (?![0-9A-Za-z\\])", "", text)
+    return _IDLE_SPACE.sub("", text) if " " in text else text
 
 
 def number(text: str) -> Number | None:

@@ -58,6 +58,8 @@ _ASKS_PERCENT = re.compile(
     r"|\bas an? percent",
     re.IGNORECASE,
 )
+# Whatever marks an answer holds one of these, or a word; most ground truths hold none.
+_MAY_MARK = re.compile(r"box|[#<:=\n]|(?<![\\A-Za-z])[A-Za-z]{3}|[^\x00-\x7f]")
 _WORDS = re.compile(r"[A-Za-z][A-Za-z ,.'’-]*")
 _GUESSED = re.compile(r"\\[a-z]*dots|\.\.\.|…|'|\\prime")
 _BINDS = re.compile(r"\\(?:sum|prod|i+nt|oint|lim|sup|inf|max|min)(?![a-z])")
@@ -213,7 +215,7 @@ def _gold_text(ground_truth: Any) -> str:
 def _gold_of(text: str) -> _Gold:
     """The ground truth in a text. Raises InputError where there is none that can be read."""
     said = readable(text)
-    marked = final_answer(said, _GOLD_PLACES, "last")
+    marked = final_answer(said, _GOLD_PLACES, "last") if _MAY_MARK.search(said) else None
     wanted = marked.text if marked else clean(said)
     if (refusal := _refusal(wanted)) is not None:
         raise InputError(f"the ground truth {shown(text)} cannot be read: {refusal}")
