@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from guerdon.rewards._short_reading import Reading, common, read, singular
 from guerdon.rewards._short_words import FUNCTION_WORDS, LEADING, SMALL, SUFFIXES, TITLES
+from guerdon.rewards._text import is_unspaced
 
 Words = tuple[str, ...]
 
@@ -161,7 +162,8 @@ def _elided(cased: Words, asked: Reading) -> Iterator[Words]:
 
 
 def _is_given(word: str, given: set[str]) -> bool:
-    return singular(word.casefold()) in given and not _is_figure(word)
+    # A character of a script without spaces is a part of a word: that of 首都 is not that of 京都.
+    return singular(word.casefold()) in given and not _is_figure(word) and not is_unspaced(word)
 
 
 def _carries(words: Words) -> bool:

@@ -121,6 +121,15 @@ def _without_punctuation(text: str) -> str:
     return _MARKS.cleared(text).translate(_BACK).strip()
 
 
+def is_unspaced(text: str) -> bool:
+    """Whether a text is of a script that is written without spaces.
+
+    >>> is_unspaced("京"), is_unspaced("Kyoto")
+    (True, False)
+    """
+    return _UNSPACED.fullmatch(text) is not None
+
+
 def words(text: str, ignore: Collection[str] = DEFAULT) -> list[str]:
     """The words of a text in normal form; of scripts without spaces each character is one.
 
