@@ -33,7 +33,8 @@ _NOT = re.compile(
     r"(?:(?:\b(?:not|neither|nor)|n['’]t)\s+(?:\w+\s+)?"
     r"|\b(?:except(?: for)?|excluding|(?:all|everything|anything) but"
     r"|(?:eliminat|exclud|reject|discard)(?:e[sd]?|ed|ing|s)?|rul(?:e[sd]?|ing) out)\s+"
-    r"(?:(?:option|choice|answer)\s+)?)[(\[*]*$",
+    r"(?:(?:option|choice|answer)\s+)?"
+    r"|[不未非别別没沒](?:[应應该該要能会會可是]|[选選][择擇]?)*)[(\[*]*$",
     re.IGNORECASE,
 )
 _LETTER = rf"[^\W{UNSPACED}]"
@@ -198,7 +199,10 @@ def _sentences(text: str, options: Options) -> list[Claim]:
             text[max(0, match.start() - 60) : match.start()]
         ):
             found[match.start()] = Claim(match["label"], *match.span())
-    for match in itertools.chain(chosen.finditer(text), chinese.finditer(text)):
+    in_chinese = (
+        m for m in chinese.finditer(text) if not _NOT.search(text[max(0, m.start() - 25) : m.start()])
+    )
+    for match in itertools.chain(chosen.finditer(text), in_chinese):
         start = match.start("label") - (text[match.start("label") - 1] in "([")
         found[match.start()] = Claim(text[start : start + 200], *match.span())
     return [found[start] for start in sorted(found)]
