@@ -13,6 +13,13 @@ from guerdon.sandbox.surroundings import Spec
 TRIES = 2
 """How often a job is run whose fork server was lost. A program has no effect beyond its run, so it may be."""
 
+_LOOK_S = 0.2
+"""Seconds between two looks for a turn while one waits."""
+
+
+class _Turn:
+    """The right to have a job done, one for each worker."""
+
 
 class Pool:
     """Fork servers that are started when they are needed, and kept for the next job.
@@ -27,7 +34,8 @@ class Pool:
         self._servers: weakref.WeakSet[ForkServer] = weakref.WeakSet()
         """All of them, those at work among them."""
         self._idle: list[ForkServer] = []
-        self._busy = 0
+        self._turns: weakref.WeakSet[_Turn] = weakref.WeakSet()
+        """Of the jobs at work. Held by the calls alone: one that is interrupted anywhere gives up its turn."""
         self._closed = False
         weakref.finalize(self, _close_all, self._idle)
         _POOLS.add(self)
@@ -45,7 +53,8 @@ class Pool:
         return Report(status="worker_lost", detail=lost, tier=spec.tier)
 
     def _try(self, spec: Spec, job: Job) -> Report:
-        server = self._take(spec)
+        turn = _Turn()
+        server = self._take(spec, turn)
         # Whatever interrupts it, a server that has not answered is not handed the next job: the answer that is
         # still to come would be taken for that job's.
         answered = False
@@ -57,18 +66,19 @@ class Pool:
             answered = True
             raise
         finally:
-            self._give_back(server, answered)
+            self._give_back(server, turn, answered)
 
-    def _take(self, spec: Spec) -> ForkServer:
+    def _take(self, spec: Spec, turn: _Turn) -> ForkServer:
         with self._lock:
-            while self._busy >= self.workers and not self._closed:
-                self._lock.wait()
+            while len(self._turns) >= self.workers and not self._closed:
+                # A turn that an interruption gave up tells nobody.
+                self._lock.wait(_LOOK_S)
             if self._closed:
                 raise UnavailableError("the sandbox is closed")
-            self._busy += 1
+            self._turns.add(turn)
             of_kind = next((server for server in reversed(self._idle) if server.spec == spec), None)
             # No more processes than workers: one of another kind makes way for a new one.
-            too_many = of_kind is None and len(self._idle) + self._busy > self.workers
+            too_many = of_kind is None and len(self._idle) + len(self._turns) > self.workers
             superfluous = self._idle.pop(0) if too_many and self._idle else None
             if of_kind is not None:
                 self._idle.remove(of_kind)
@@ -80,21 +90,21 @@ class Pool:
             self._servers.add(server)
             return server
         except BaseException:
-            self._release()
+            self._release(turn)
             raise
 
-    def _give_back(self, server: ForkServer, answered: bool) -> None:
+    def _give_back(self, server: ForkServer, turn: _Turn, answered: bool) -> None:
         with self._lock:
             keep = answered and not self._closed
             if keep:
                 self._idle.append(server)
         if not keep:
             server.close()
-        self._release()
+        self._release(turn)
 
-    def _release(self) -> None:
+    def _release(self, turn: _Turn) -> None:
         with self._lock:
-            self._busy -= 1
+            self._turns.discard(turn)
             self._lock.notify()
 
     def close(self) -> None:
@@ -112,7 +122,7 @@ class Pool:
         for server in list(self._servers):
             server.abandon()
         self._idle.clear()
-        self._busy = 0
+        self._turns.clear()
 
 
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
