@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from guerdon.sandbox.syntax import alone
+
 MAX_SOURCE = 400_000
 """Characters of a program; what is longer is refused before it is parsed."""
 _MAX_COMPILED = 100_000
@@ -46,9 +48,9 @@ def parsed(source: str) -> ast.Module | Broken:
         return Broken(f"the program has {len(source):,} characters, over {MAX_SOURCE:,}")
     _be_quiet()
     try:
-        tree = ast.parse(source, _FILE)
+        tree = alone(lambda: ast.parse(source, _FILE))
         if len(source) <= _MAX_COMPILED and not any(map(_multiplies, ast.walk(tree))):
-            compile(tree, _FILE, "exec", dont_inherit=True)
+            alone(lambda: compile(tree, _FILE, "exec", dont_inherit=True))
     except SyntaxError as error:
         return Broken(error.msg, error.lineno)
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:

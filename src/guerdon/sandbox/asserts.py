@@ -22,6 +22,7 @@ from guerdon.sandbox.assertions import Assertions, read
 from guerdon.sandbox.cases import AssertTest
 from guerdon.sandbox.live_objects import aliases_of, reason_for_live_objects
 from guerdon.sandbox.operations import NotPlainError
+from guerdon.sandbox.syntax import alone
 
 Way = Literal["calls", "pair", "live"]
 # Modules that test code uses without importing them, because its authors ran it behind the program's imports.
@@ -120,7 +121,7 @@ def _guessed(missing: set[str], proxied: Sequence[str], after: Sequence[tuple[st
 
 def _parsed(code: str, what: str) -> ast.Module:
     try:
-        return ast.parse(code)
+        return alone(lambda: ast.parse(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
         raise InputError(f"{what} does not compile: {error.__class__.__name__}{line}") from None
