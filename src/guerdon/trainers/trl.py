@@ -37,7 +37,7 @@ class _Trl(Adapter):
                 f"TRL's online DPO counts a skipped sample as 0: make {self.__name__} with "
                 'on_failure="raise" or on_failure=NUMBER'
             )
-        own = {name: columns.pop(name) for name, is_own in _OWN.items() if is_own(columns.get(name))}
+        own = {name: columns.pop(name, None) for name, is_own in _OWN.items() if is_own(columns.get(name))}
         own_environments = getattr(getattr(own.get("log_metric"), "__self__", None), "environments", None)
         if own_environments is not None:  # live objects of the user's, which no worker can be given
             columns.pop("environments", None)
