@@ -39,10 +39,10 @@ def expression(wanted: Wanted, method: str) -> str:
     return f"resolve({', '.join(given)}).{method}({options})"
 
 
-def module_text(wanted: Wanted, title: str, method: str) -> str:
-    """The thin file for a trainer that imports a reward by its name."""
+def module_text(wanted: Wanted, title: str, method: str, attribute: str | None = None) -> str:
+    """The thin file for a trainer that imports a reward by its name, or by one that it prescribes."""
     return (
         f'"""The reward {wanted.reward.name} for {title}."""\n\n'
         "from guerdon import resolve\n\n"
-        f"{word(wanted)} = {expression(wanted, method)}\n"
+        f"{attribute or word(wanted)} = {expression(wanted, method)}\n"
     )
