@@ -33,7 +33,7 @@ def located(spec: str) -> str:
 
 
 def expression(wanted: Wanted, method: str) -> str:
-    """The Python expression for what the trainer takes: ``guerdon.get_reward_function("math").to_trl(on_failure=0.0)``."""
+    """The Python expression for what the trainer takes, such as ``guerdon.get_reward_function("math").to_trl()``."""
     given = [repr(located(wanted.spec)), *(f"{n}={v!r}" for n, v in wanted.parameters.items())]
     options = ", ".join(f"{name}={value!r}" for name, value in wanted.options.items())
     return f"guerdon.get_reward_function({', '.join(given)}).{method}({options})"
