@@ -152,5 +152,12 @@ def _remote(asked: seams.RemoteAsked) -> Scorer:
     return RemoteScorer.of(asked)
 
 
+def _adopted(package: str, target: Any, fixed: Mapping[str, Any]) -> Scorer | None:
+    from guerdon.trainers.adopting import adopt
+
+    return adopt(package, target, fixed)
+
+
 seams.isolation = _isolated
+seams.adopt = _adopted
 seams.remote = _remote
