@@ -158,6 +158,13 @@ def _adopted(package: str, target: Any, fixed: Mapping[str, Any]) -> Scorer | No
     return adopt(package, target, fixed)
 
 
+def _adapted(trainer: str, reward: RewardFunction, options: Mapping[str, Any]) -> Any:
+    from guerdon.trainers.registry import find_trainer
+
+    return find_trainer(trainer).make(reward, **options)
+
+
+seams.adapting = _adapted
 seams.isolation = _isolated
 seams.adopt = _adopted
 seams.remote = _remote

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Remote = Callable[["RemoteAsked"], Scorer]
     Adoption = Callable[[str, Any, Mapping[str, Any]], Scorer | None]
     Isolation = Callable[[RewardFunction, Sample, Mapping[str, Any], float], EvaluateResult]
+    Adapting = Callable[[str, RewardFunction, Mapping[str, Any]], Any]
 
 isolation: Isolation | None = None
 """How a direct call of a reward that has a ``timeout`` is run so that the deadline holds: in a worker process
@@ -38,6 +39,8 @@ remote: Remote | None = None
 
 REMOTE_MODES = ("remote", "hosted", "fireworks_hosted")
 
+adapting: Adapting | None = None
+"""What a trainer takes, made of a reward: called with the trainer's name, the reward and the adapter's options."""
 
 adopt: Adoption | None = None
 """What is behind an object of another package that is no function: a scorer of the layer of the trainers, or
