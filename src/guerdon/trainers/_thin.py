@@ -33,16 +33,16 @@ def located(spec: str) -> str:
 
 
 def expression(wanted: Wanted, method: str) -> str:
-    """The Python expression for what the trainer takes: ``resolve("math").to_trl(on_failure=0.0)``."""
+    """The Python expression for what the trainer takes, such as ``guerdon.get_reward_function("math").to_trl()``."""
     given = [repr(located(wanted.spec)), *(f"{n}={v!r}" for n, v in wanted.parameters.items())]
     options = ", ".join(f"{name}={value!r}" for name, value in wanted.options.items())
-    return f"resolve({', '.join(given)}).{method}({options})"
+    return f"guerdon.get_reward_function({', '.join(given)}).{method}({options})"
 
 
 def module_text(wanted: Wanted, title: str, method: str, attribute: str | None = None) -> str:
     """The thin file for a trainer that imports a reward by its name, or by one that it prescribes."""
     return (
         f'"""The reward {wanted.reward.name} for {title}."""\n\n'
-        "from guerdon import resolve\n\n"
+        "import guerdon\n\n"
         f"{attribute or word(wanted)} = {expression(wanted, method)}\n"
     )
