@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,14 +23,25 @@ def absolute(spec: str) -> str:
     return spec
 
 
-def thin_file(wanted: Wanted, *, title: str, attribute: str, trainer: str) -> str:
-    """The text of a module whose ``attribute`` is the reward as ``trainer`` takes it; ``title`` is its own name."""
+def word(wanted: Wanted) -> str:
+    """The reward's name as one that Python can import."""
+    name = re.sub(r"\W", "_", wanted.reward.name)
+    return f"reward_{name}" if not name.isidentifier() or keyword.iskeyword(name) else name
+
+
+def made(wanted: Wanted, trainer: str) -> str:
+    """The source of what ``trainer`` takes; the file that it stands in imports ``get_reward_function``."""
     method = f"to_{trainer.replace('-', '_')}"
     found = call("get_reward_function", [absolute(wanted.spec)], wanted.parameters)
+    return f"{found}.{call(method, [], wanted.options)}"
+
+
+def thin_file(wanted: Wanted, *, title: str, attribute: str, trainer: str) -> str:
+    """The text of a module whose ``attribute`` is the reward as ``trainer`` takes it; ``title`` is its own name."""
     return (
         f'"""{wanted.reward.name} for {title}."""\n\n'
         "from guerdon import get_reward_function\n\n"
-        f"{attribute} = {found}.{call(method, [], wanted.options)}\n"
+        f"{attribute} = {made(wanted, trainer)}\n"
     )
 
 
