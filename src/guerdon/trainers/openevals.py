@@ -99,7 +99,9 @@ class OpenEvalsScorer(Adopted):
                 reward=self.name,
             )
         chosen = by_key[key]
-        metrics = {n: {"score": r.score, "reason": r.reason} for n, r in by_key.items() if r.score is not None}
+        metrics = {
+            n: {"score": r.score, "reason": r.reason} for n, r in by_key.items() if r.score is not None
+        }
         return to_result({"score": chosen.score, "reason": chosen.reason, "metrics": metrics}, self.name)
 
     def _one(self, item: Any) -> EvaluateResult:
