@@ -152,5 +152,12 @@ def _remote(asked: seams.RemoteAsked) -> Scorer:
     return RemoteScorer.of(asked)
 
 
+def _adapted(trainer: str, reward: RewardFunction, options: Mapping[str, Any]) -> Any:
+    from guerdon.trainers.registry import find_trainer
+
+    return find_trainer(trainer).make(reward, **options)
+
+
+seams.adapting = _adapted
 seams.isolation = _isolated
 seams.remote = _remote

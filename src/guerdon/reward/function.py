@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from guerdon.checks import reason_of
 from guerdon.errors import BindingError, DeadlineError, ExecutionError, InvalidResultError
 from guerdon.reward import seams
+from guerdon.reward.adapted import Adapted
 from guerdon.reward.arithmetic import scaled, times, total
 from guerdon.reward.calls import by_name, coerced_batch, is_batch_call, sample_of
 from guerdon.reward.composite import Component, Composite
@@ -44,7 +45,7 @@ else:
     Verdict = TypeVar("Verdict")
 
 
-class RewardFunction(Generic[Verdict]):
+class RewardFunction(Adapted, Generic[Verdict]):
     """A reward, whatever is behind it: a function in any calling convention, a class, a composition, a server.
 
     Called like the function, it gives an EvaluateResult; an exception inside becomes a result whose
@@ -495,10 +496,6 @@ class RewardFunction(Generic[Verdict]):
         return composition(scaled(self, 1.0 / other))
 
     # Other forms of the same reward.
-
-    def get_trl_adapter(self) -> Callable[..., Any]:
-        """The reward in TRL's batched form: ``f(prompts=, completions=, **columns) -> list[float | None]``."""
-        return self.as_function("trl")
 
     def as_function(self, convention: str, on_failure: str | float | None = None) -> Callable[..., Any]:
         """The reward as a plain function in one of the field's conventions.

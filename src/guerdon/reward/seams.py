@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     Remote = Callable[["RemoteAsked"], Scorer]
     Isolation = Callable[[RewardFunction, Sample, Mapping[str, Any], float], EvaluateResult]
+    Adapting = Callable[[str, RewardFunction, Mapping[str, Any]], Any]
 
 isolation: Isolation | None = None
 """How a direct call of a reward that has a ``timeout`` is run so that the deadline holds: in a worker process
@@ -35,3 +36,6 @@ remote: Remote | None = None
 """What is behind a reward whose mode is one of ``REMOTE_MODES``: a scorer of the serving layer."""
 
 REMOTE_MODES = ("remote", "hosted", "fireworks_hosted")
+
+adapting: Adapting | None = None
+"""What a trainer takes, made of a reward: called with the trainer's name, the reward and the adapter's options."""

@@ -107,9 +107,16 @@ class Pump(Engine):
     """Sync and async rewards in worker processes."""
 
     def __init__(
-        self, reward: RewardFunction, items: Iterator[Item], limits: Limits, load: Load, may_block: bool
+        self,
+        reward: RewardFunction,
+        items: Iterator[Item],
+        limits: Limits,
+        load: Load,
+        may_block: bool,
+        in_order: bool = True,
     ) -> None:
         super().__init__(reward, items, limits)
+        self._in_order = in_order
         self._load = load
         self._source = self._packed_units()
         self._may_block = may_block
@@ -346,12 +353,14 @@ class Pump(Engine):
         self._fresh_rows = min(ideal, 2 * self._fresh_rows) if ideal > self._fresh_rows else ideal
 
     def _emit(self) -> None:
-        """Hand on the records that are next in order."""
+        """Hand on the records that are next in order, or all that there are."""
         batch = []
+        if not self._in_order and self._done:
+            self._next = next(iter(self._done))
         while (record := self._done.pop(self._next, None)) is not None:
             batch.append(record)
             self._bytes_inside -= self._sizes.pop(self._next, 0)
-            self._next += 1
+            self._next = self._next + 1 if self._in_order else next(iter(self._done), -1)
         if batch:
             self._deliver(batch)
 

@@ -1,0 +1,134 @@
+"""A standing engine: calls that come one by one, from many threads and event loops, scored by the same workers.
+
+Trainers that ask for one sample at a time would pay for an engine each; here one takes all of them, for as long
+as its owner lives, and every call is answered when it is done, whatever others take.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import queue
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, InvalidStateError
+
+from guerdon.errors import BindingError, CrashError
+from guerdon.reward.function import RewardFunction
+from guerdon.reward.loop import background_loop
+from guerdon.scoring.engine import Item, Limits
+from guerdon.scoring.outcome import Outcome, unpack
+from guerdon.scoring.pump import Pump
+from guerdon.scoring.worker import ascore_samples, score_samples
+from guerdon.scoring.workers import Load
+from guerdon.types import EvaluateResult, Provenance, Sample
+
+Answer = Future[EvaluateResult]
+
+
+class Standing:
+    """A reward that stands ready: ``submit`` gives a future of one sample's verdict; safe in threads.
+
+    A future raises only what ends an engine: a reward that does not load in a worker. With ``workers=0``, and for
+    an async reward that cannot be pickled, samples are scored in this process.
+    """
+
+    def __init__(self, reward: RewardFunction, limits: Limits) -> None:
+        self._reward, self._limits = reward, limits
+        self._lock = threading.Lock()
+        self._lane: _Lane | None = None
+        self._load: Load | None = None
+        if limits.workers:
+            try:
+                self._load = Load.of(reward, limits.max_memory)
+            except BindingError:
+                if not reward.is_async:
+                    raise
+
+    def submit(self, samples: Sequence[Sample]) -> list[Answer]:
+        """A future for each sample, in their order."""
+        if self._load is None:
+            return [self._here(sample) for sample in samples]
+        with self._lock:
+            if self._lane is None or self._lane.ended or self._lane.process != os.getpid():
+                self._lane = _Lane(self._reward, self._limits, self._load)
+                weakref.finalize(self, self._lane.close)
+            return [self._lane.put(sample) for sample in samples]
+
+    def close(self) -> None:
+        """Let the workers go; the next call hires them again."""
+        with self._lock:
+            if self._lane is not None:
+                self._lane.close()
+                self._lane = None
+
+    def _here(self, sample: Sample) -> Answer:
+        if self._reward.is_async:
+            return asyncio.run_coroutine_threadsafe(self._awaited(sample), background_loop())
+        answer: Answer = Future()
+        (outcome,) = score_samples(self._reward, [sample])
+        answer.set_result(unpack(outcome, self._reward.provenance))
+        return answer
+
+    async def _awaited(self, sample: Sample) -> EvaluateResult:
+        (outcome,) = await ascore_samples(self._reward, [sample], self._limits.timeout)
+        return unpack(outcome, self._reward.provenance)
+
+
+class _Lane:
+    """One engine with its source and the thread that hands out what comes; it ends as a whole."""
+
+    def __init__(self, reward: RewardFunction, limits: Limits, load: Load) -> None:
+        self.process = os.getpid()
+        self.ended = False
+        self._made_by: Provenance = reward.provenance
+        self._name = reward.name
+        self._numbers = itertools.count()
+        self._waiting: dict[int, Answer] = {}
+        self._source: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
+        items = iter(self._source.get, None)
+        self._engine = Pump(reward, items, limits, load, may_block=True, in_order=False)
+        self._lock = threading.Lock()
+        threading.Thread(target=self._answer, name="guerdon-standing", daemon=True).start()
+
+    def put(self, sample: Sample) -> Answer:
+        answer: Answer = Future()
+        with self._lock:
+            if self.ended:
+                answer.set_exception(CrashError(f"the engine of {self._name} was closed"))
+                return answer
+            number = next(self._numbers)
+            self._waiting[number] = answer
+        self._source.put(Item(number, sample, number))
+        return answer
+
+    def close(self) -> None:
+        """Take no more; what is in flight is still answered."""
+        self._source.put(None)
+
+    def _answer(self) -> None:
+        error: BaseException | None = None
+        try:
+            for position, outcome in self._outcomes():
+                answer = self._waiting.pop(position, None)
+                if answer is not None:
+                    # A caller that was cancelled waits no longer.
+                    with contextlib.suppress(InvalidStateError):
+                        answer.set_result(unpack(outcome, self._made_by))
+        except BaseException as raised:  # the edge of the thread: those who wait raise it
+            error = raised
+        with self._lock:
+            self.ended = True
+            left, self._waiting = self._waiting, {}
+        error = error or CrashError(f"the engine of {self._name} was closed")
+        for answer in left.values():
+            with contextlib.suppress(InvalidStateError):
+                answer.set_exception(error)
+
+    def _outcomes(self) -> Iterator[tuple[int, Outcome]]:
+        for batch in self._engine:
+            for record in batch:
+                yield record.position, record.outcome

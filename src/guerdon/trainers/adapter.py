@@ -1,0 +1,281 @@
+"""Adapter: a reward as one trainer calls it, with what all trainers need alike."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from guerdon.checks import finite
+from guerdon.errors import BindingError
+from guerdon.reward.conventions import missing_parameter
+from guerdon.reward.function import RewardFunction
+from guerdon.reward.registry import resolve
+from guerdon.scoring.run import RunOptions, limits_of, score
+from guerdon.scoring.standing import Standing
+from guerdon.types import EvaluateResult, Sample
+
+OnFailure = Literal["raise", "skip"] | float
+logger = logging.getLogger("guerdon.trainers")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoredBatch:
+    """What was scored in one call of a trainer's, for whoever observes it."""
+
+    samples: Sequence[Sample]
+    results: Sequence[EvaluateResult]
+    seconds: float
+    """From the call to the last verdict."""
+    step: int | None
+    """The training step, where the trainer tells it."""
+    mode: str
+    """``train`` or ``eval``."""
+    adapter: Adapter
+
+
+class Failures:
+    """How many samples a trainer had scored, and what failed of them. Safe in threads."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        """Samples scored so far, failed ones included."""
+        self.not_applicable = 0
+        self.by_kind: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def total(self) -> int:
+        """Samples that failed."""
+        return sum(self.by_kind.values())
+
+    def count(self, name: str, results: Iterable[EvaluateResult]) -> None:
+        """Count a batch; of each kind the first, second, fourth, eighth … failure is logged."""
+        for result in results:
+            with self._lock:
+                self.calls += 1
+                if result.error is None:
+                    self.not_applicable += result.score is None
+                    continue
+                kind = result.error_kind or "error"
+                count = self.by_kind[kind] = self.by_kind.get(kind, 0) + 1
+                total, calls = self.total, self.calls
+            if count & (count - 1) == 0:
+                logger.warning(
+                    "%s: %s: %s (%d of %d samples failed so far)", name, kind, result.error, total, calls
+                )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Failures, ()
+
+
+class Adapter:
+    """A reward as a trainer calls it; each trainer's module has its own subclass.
+
+    ``reward`` is anything that resolves. ``on_failure`` says what a failed sample becomes: ``"raise"``,
+    ``"skip"`` (None) or a number, by default what the trainer can bear; a sample to which the reward does not
+    apply is None, or 0 under a number. ``components`` names the component keys where they are to be constant and
+    the reward is no composition, which names its own. ``timeout``, ``workers``, ``concurrency`` and ``max_memory``
+    are those of ``guerdon.score``. ``observe`` is called with each ScoredBatch.
+
+    Raises BindingError for a policy that is none; ResolutionError where the reward is not found.
+
+    >>> from guerdon import Sample
+    >>> adapter = Adapter(lambda response: float(len(response)), on_failure=0.0, workers=0)
+    >>> [result.score for result in adapter.results([Sample([{"role": "assistant", "content": "four"}])])]
+    [4.0]
+    """
+
+    trainer: ClassVar[str] = "any"
+    default_failure: ClassVar[OnFailure] = 0.0
+
+    def __init__(
+        self,
+        reward: Any,
+        *,
+        on_failure: OnFailure | None = None,
+        name: str | None = None,
+        components: Sequence[str] | None = None,
+        timeout: float | None = None,
+        workers: int | None = None,
+        concurrency: int | None = None,
+        max_memory: int | str | None = None,
+        observe: Callable[[ScoredBatch], None] | None = None,
+    ) -> None:
+        self.reward: RewardFunction = resolve(reward)
+        self.on_failure = _policy(self.default_failure if on_failure is None else on_failure)
+        self.observe = observe
+        self.failures = Failures()
+        self.components = tuple(components or (c.name for c in self.reward.components))
+        """The keys that ``parts`` gives for every sample."""
+        self.__name__ = self.__qualname__ = _names.unique(name or self.reward.name, self.reward.version)
+        self.__doc__ = self.reward.__doc__
+        self._options = RunOptions(
+            timeout=timeout, workers=workers, concurrency=concurrency, max_memory=max_memory
+        )
+        self._limits = limits_of(self.reward, self._options, None)
+        self._checked = False
+        self._standing: Standing | None = None
+        self._lock = threading.Lock()
+
+    # Scoring.
+
+    def results(
+        self, samples: Sequence[Sample], *, step: int | None = None, mode: str = "train"
+    ) -> list[EvaluateResult]:
+        """The verdicts in order, from the engine; each sample has its deadline from when its call starts.
+
+        Raises BindingError where no sample supplies a parameter that the reward needs.
+        """
+        samples = self._begin(samples, step)
+        started = time.perf_counter()
+        if self.reward.is_batch and len(samples) > 1:
+            results = self._in_batches(samples)
+        else:
+            results = [answer.result() for answer in self._stand().submit(samples)]
+        self._end(samples, results, started, step, mode)
+        return results
+
+    async def aresults(
+        self, samples: Sequence[Sample], *, step: int | None = None, mode: str = "train"
+    ) -> list[EvaluateResult]:
+        """The async twin of ``results``: the event loop stays free, any number of calls are under way."""
+        samples = self._begin(samples, step)
+        started = time.perf_counter()
+        if self.reward.is_batch and len(samples) > 1:
+            results = await asyncio.to_thread(self._in_batches, samples)
+        elif self._limits.workers == 0 and not self.reward.is_async:
+            results = await asyncio.to_thread(lambda: [a.result() for a in self._stand().submit(samples)])
+        else:
+            answers = self._stand().submit(samples)
+            results = list(await asyncio.gather(*map(asyncio.wrap_future, answers)))
+        self._end(samples, results, started, step, mode)
+        return results
+
+    def _begin(self, samples: Sequence[Sample], step: int | None) -> list[Sample]:
+        samples = list(samples)
+        if step is not None:
+            for sample in samples:
+                sample.metadata["step"] = step
+        if not self._checked and samples:
+            if (lack := self.reward.missing(samples)) is not None:
+                name, columns = lack
+                raise BindingError(missing_parameter(self.reward.name, name, columns), parameter=name)
+            self._checked = True
+        return samples
+
+    def _end(
+        self,
+        samples: list[Sample],
+        results: list[EvaluateResult],
+        started: float,
+        step: int | None,
+        mode: str,
+    ) -> None:
+        self.failures.count(self.__name__, results)
+        if self.observe is not None:
+            self.observe(
+                ScoredBatch(
+                    samples=samples,
+                    results=results,
+                    seconds=time.perf_counter() - started,
+                    step=step,
+                    mode=mode,
+                    adapter=self,
+                )
+            )
+
+    def _in_batches(self, samples: list[Sample]) -> list[EvaluateResult]:
+        options = self._options
+        return list(
+            score(
+                self.reward,
+                samples,
+                timeout=options.timeout,
+                workers=options.workers,
+                concurrency=options.concurrency,
+                max_memory=options.max_memory,
+                on_error="result",
+            )
+        )
+
+    def _stand(self) -> Standing:
+        with self._lock:
+            if self._standing is None:
+                self._standing = Standing(self.reward, self._limits)
+            return self._standing
+
+    # What a trainer is told.
+
+    def number(self, result: EvaluateResult) -> float | None:
+        """The score, or what the policy makes of a sample without one; None under ``"skip"`` only.
+
+        Raises the failure, or NotApplicableError, under ``"raise"``.
+        """
+        if result.score is not None:
+            return result.score
+        if self.on_failure == "raise":
+            return result.unwrap()
+        if self.on_failure == "skip":
+            return None
+        return float(self.on_failure) if result.failed else 0.0
+
+    def parts(self, result: EvaluateResult) -> dict[str, float]:
+        """The components' scores, always under the same keys; where one is absent, what the policy says, or 0."""
+        absent = 0.0 if isinstance(self.on_failure, str) or not result.failed else float(self.on_failure)
+        metrics: Mapping[str, Any] = result.metrics
+        return {name: metrics[name].score if name in metrics else absent for name in self.components}
+
+    def close(self) -> None:
+        """Let the worker processes go; a further call hires them again."""
+        with self._lock:
+            if self._standing is not None:
+                self._standing.close()
+                self._standing = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        left = ("_lock", "_standing", "observe", "failures")
+        return {name: value for name, value in self.__dict__.items() if name not in left}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock(), _standing=None, observe=None, failures=Failures())
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.__name__} of {self.reward!r}>"
+
+
+class _Names:
+    """The names under which trainers know rewards, so that two rewards never share one."""
+
+    def __init__(self) -> None:
+        self._version_of: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def unique(self, name: str, version: str) -> str:
+        """The name in letters that metrics can bear, with the version added where another reward has it."""
+        known = re.sub(r"[^\w.-]", "_", name) or "reward"
+        with self._lock:
+            for candidate in (known, f"{known}_{version[:6]}", f"{known}_{version}"):
+                if self._version_of.setdefault(candidate, version) == version:
+                    return candidate
+        return f"{known}_{version}"
+
+    def __reduce__(self) -> str:
+        return "_names"
+
+
+_names = _Names()
+
+
+def _policy(given: Any) -> OnFailure:
+    if given in ("raise", "skip"):
+        return "raise" if given == "raise" else "skip"
+    try:
+        return finite(given, "on_failure")
+    except ValueError:
+        raise BindingError(f'on_failure must be "raise", "skip" or a number, not {given!r}') from None
