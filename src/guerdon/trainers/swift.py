@@ -103,7 +103,7 @@ def _recipe(wanted: Wanted) -> Recipe:
             f"{module}.py": (
                 f'"""The reward {wanted.reward.name} for ms-swift."""\n\n'
                 "from swift.rewards import orms\n\n"
-                "import guerdon\n\n"
+                "from guerdon import get_reward_function\n\n"
                 f"orms[{key!r}] = {expression(wanted, 'to_swift')}\n"
             )
         },
