@@ -9,7 +9,7 @@ from guerdon.data.gym_rollouts import field_name, sample_of_rollout
 from guerdon.errors import BindingError
 from guerdon.trainers._packages import package, refuse_skip
 from guerdon.trainers._sums import Sums
-from guerdon.trainers._thin import options_source, reward_source, slug
+from guerdon.trainers.thin import options_source, reward_source, slug
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
