@@ -15,10 +15,10 @@ from guerdon.errors import BindingError, InputError
 from guerdon.reward.registry import resolve
 from guerdon.trainers._packages import package, refuse_skip
 from guerdon.trainers._sums import Sums
-from guerdon.trainers.thin import absolute, slug
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import absolute, slug
 from guerdon.types import Sample
 
 _INSTALL = "it comes with NeMo RL's repository, github.com/NVIDIA-NeMo/RL"

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 from guerdon.data.labels import after_prompt, labelled_sample
 from guerdon.errors import InputError
-from guerdon.trainers.thin import thin_file, word
 from guerdon.trainers.columns import plain
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import thin_file, word
 
 
 class OpenRLHFReward(Pointwise):

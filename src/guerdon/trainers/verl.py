@@ -21,10 +21,10 @@ from typing import Any, ClassVar
 
 from guerdon.errors import InputError
 from guerdon.reward.registry import resolve
-from guerdon.trainers.thin import absolute
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import absolute
 from guerdon.types import EvaluateResult, Sample
 
 _BATCH = (
