@@ -18,7 +18,7 @@ from guerdon.trainers.columns import sample_of
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
 from guerdon.trainers.rubrics import from_verifiers
-from guerdon.trainers.thin import word
+from guerdon.trainers.thin import thin_file, word
 from guerdon.types import EvaluateResult, Sample
 
 _OF_A_RUBRIC = ("answer", "info", "task")
