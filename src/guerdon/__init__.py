@@ -152,6 +152,12 @@ def _remote(asked: seams.RemoteAsked) -> Scorer:
     return RemoteScorer.of(asked)
 
 
+def _adopted(package: str, target: Any, fixed: Mapping[str, Any]) -> Scorer | None:
+    from guerdon.trainers.adopting import adopt
+
+    return adopt(package, target, fixed)
+
+
 def _adapted(trainer: str, reward: RewardFunction, options: Mapping[str, Any]) -> Any:
     from guerdon.trainers.registry import find_trainer
 
@@ -160,4 +166,5 @@ def _adapted(trainer: str, reward: RewardFunction, options: Mapping[str, Any]) -
 
 seams.adapting = _adapted
 seams.isolation = _isolated
+seams.adopt = _adopted
 seams.remote = _remote

@@ -31,6 +31,8 @@ COMMANDS: Mapping[str, str] = {
     "rewards": "guerdon.cli.rewards:rewards",
     "test": "guerdon.cli.test:test",
     "serve": "guerdon.cli.serve:serve",
+    "adapt": "guerdon.cli.adapt:adapt",
+    "evaluate": "guerdon.cli.evaluate:evaluate",
     "journal": "guerdon.cli.journal:journal",
     "judge": "guerdon.cli.judge:judge",
     "sandbox": "guerdon.cli.sandbox:sandbox",

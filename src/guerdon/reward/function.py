@@ -122,10 +122,9 @@ class RewardFunction(Adapted, Generic[Verdict]):
             if made is not None:  # another composition, with another scale
                 options = replace(options, scale=made.options.scale)
         batch = None if options.mode is None else options.mode == "batch"
-        scorer: Scorer = (
-            func
-            if isinstance(func, Scorer)
-            else FunctionScorer(func, fixed_arguments, batch=batch, metadata_schema=options.metadata_schema)
+        found = func if isinstance(func, Scorer) else seams.adopted(func, fixed_arguments)
+        scorer: Scorer = found or FunctionScorer(
+            func, fixed_arguments, batch=batch, metadata_schema=options.metadata_schema
         )
         self._set(scorer, replace(options, name=name) if name is not None else options)
 
@@ -498,7 +497,7 @@ class RewardFunction(Adapted, Generic[Verdict]):
     # Other forms of the same reward.
 
     def as_function(self, convention: str, on_failure: str | float | None = None) -> Callable[..., Any]:
-        """The reward as a plain function in one of the field's conventions.
+        """The reward as a function in one of the field's conventions; a trainer's is what ``to`` gives.
 
         ``convention`` is ``trl``, ``tunix``, ``verl``, ``openrlhf``, ``response`` or ``reward-kit``;
         ``on_failure`` is ``"raise"``, ``"skip"`` (None in place of a score) or a number, by default what

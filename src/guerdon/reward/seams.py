@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from guerdon.types import EvaluateResult, Sample
 
     Remote = Callable[["RemoteAsked"], Scorer]
+    Adoption = Callable[[str, Any, Mapping[str, Any]], Scorer | None]
     Isolation = Callable[[RewardFunction, Sample, Mapping[str, Any], float], EvaluateResult]
     Adapting = Callable[[str, RewardFunction, Mapping[str, Any]], Any]
 
@@ -39,3 +41,24 @@ REMOTE_MODES = ("remote", "hosted", "fireworks_hosted")
 
 adapting: Adapting | None = None
 """What a trainer takes, made of a reward: called with the trainer's name, the reward and the adapter's options."""
+
+adopt: Adoption | None = None
+"""What is behind an object of another package that is no function: a scorer of the layer of the trainers, or
+None. Called with the package's name, the object and the fixed arguments."""
+
+ADOPTED = frozenset({"autoevals", "deepeval", "openevals", "verifiers"})
+"""The packages whose objects are offered to ``adopt``."""
+
+
+def adopted(target: Any, fixed: Mapping[str, Any]) -> Scorer | None:
+    """The scorer for an object of another package, where there is one that knows it."""
+    if adopt is None:
+        return None
+    owners = [target] if isinstance(target, FunctionType) else _classes_of(target)
+    packages = (str(getattr(owner, "__module__", "")).partition(".")[0] for owner in owners)
+    package = next((name for name in packages if name in ADOPTED), None)
+    return None if package is None else adopt(package, target, fixed)
+
+
+def _classes_of(target: Any) -> tuple[type, ...]:
+    return (target if isinstance(target, type) else type(target)).__mro__

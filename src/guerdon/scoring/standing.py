@@ -7,6 +7,7 @@ as its owner lives, and every call is answered when it is done, whatever others 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import itertools
 import os
@@ -27,6 +28,7 @@ from guerdon.scoring.workers import Load
 from guerdon.types import EvaluateResult, Provenance, Sample
 
 Answer = Future[EvaluateResult]
+_JOIN_SECONDS = 5.0
 
 
 class Standing:
@@ -92,7 +94,9 @@ class _Lane:
         items = iter(self._source.get, None)
         self._engine = Pump(reward, items, limits, load, may_block=True, in_order=False)
         self._lock = threading.Lock()
-        threading.Thread(target=self._answer, name="guerdon-standing", daemon=True).start()
+        self._thread = threading.Thread(target=self._answer, name="guerdon-standing", daemon=True)
+        self._thread.start()
+        _lanes.add(self)
 
     def put(self, sample: Sample) -> Answer:
         answer: Answer = Future()
@@ -108,6 +112,13 @@ class _Lane:
     def close(self) -> None:
         """Take no more; what is in flight is still answered."""
         self._source.put(None)
+
+    def end(self) -> None:
+        """Drop what is in flight and let the workers go: the process is at its end."""
+        if self.process == os.getpid():
+            self._engine.abort()
+            self.close()
+            self._thread.join(_JOIN_SECONDS)
 
     def _answer(self) -> None:
         error: BaseException | None = None
@@ -132,3 +143,12 @@ class _Lane:
         for batch in self._engine:
             for record in batch:
                 yield record.position, record.outcome
+
+
+_lanes: weakref.WeakSet[_Lane] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    for lane in list(_lanes):
+        lane.end()

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from guerdon.data.labels import after_prompt, labelled_sample
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.format import (
     STATUS_OF_KIND,
@@ -29,7 +30,6 @@ from guerdon.serve.format import (
     reason_without_score,
     refused,
 )
-from guerdon.types import Message, Sample
 
 _LISTED = 5
 _TAKEN = frozenset({"reward", "score", "response_clip_ratio"})
@@ -43,7 +43,10 @@ class OpenRLHFRequest(BaseModel):
 
     query: list[str] = Field(description="Prompt and completion, special tokens included.")
     prompts: list[str] | None = Field(None, description="The prompts that the queries start with.")
-    labels: list[Any] | None = Field(None, description="One for each query: the ground truth.")
+    labels: list[Any] | None = Field(
+        None,
+        description="One for each query: the ground truth, or an object (or its JSON) that has the columns.",
+    )
 
 
 class OpenRLHFResponse(BaseModel):
@@ -76,7 +79,10 @@ class OpenRLHFFormat(Format):
                 raise refused(f"{name} has {len(values)} entries for {count} in query", name)
         prompts = asked.prompts or [""] * count
         labels = asked.labels or [None] * count
-        samples = [_sample(*parts) for parts in zip(asked.query, prompts, labels, strict=True)]
+        samples = [
+            labelled_sample(prompt, after_prompt(query, prompt), label)
+            for query, prompt, label in zip(asked.query, prompts, labels, strict=True)
+        ]
         check_metadata(reward, ((sample, ("query", i)) for i, sample in enumerate(samples)))
         return Asked(list(samples))
 
@@ -87,19 +93,6 @@ class OpenRLHFFormat(Format):
         scores = [outcome.score for outcome in outcomes]
         answer = {"rewards": scores, "scores": scores, "extra_logs": _logs(outcomes)}
         return 200, json_bytes(answer)
-
-
-def _sample(query: str, prompt: str, label: Any) -> Sample:
-    # The decoded query may start with a token that the prompt does not have, so the prompt is looked for. The
-    # completion keeps its special tokens, such as the last one: a reward may ask for them.
-    start = query.find(prompt)
-    response = query if start < 0 else query[start + len(prompt) :]
-    before = [Message(role="user", content=prompt)] if prompt else []
-    return Sample(
-        [*before, Message(role="assistant", content=response)],
-        ground_truth=label,
-        metadata={} if label is None else {"label": label},
-    )
 
 
 def _logs(outcomes: Sequence[Outcome]) -> dict[str, list[float]]:

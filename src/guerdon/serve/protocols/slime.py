@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
+from guerdon.data.labels import labelled_sample
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.format import (
     Asked,
@@ -23,7 +24,7 @@ from guerdon.serve.format import (
     read_model,
     reason_without_score,
 )
-from guerdon.types import Message, Sample
+from guerdon.types import Message
 
 
 class SlimeRequest(BaseModel):
@@ -33,7 +34,7 @@ class SlimeRequest(BaseModel):
 
     prompt: str | list[Message] = Field("", description="The prompt as text, or as messages.")
     response: str = Field(description="The completion.")
-    label: Any = Field(None, description="The ground truth.")
+    label: Any = Field(None, description="The ground truth, or an object (or its JSON) that has the columns.")
 
 
 class SlimeResponse(RootModel[float]):
@@ -54,14 +55,7 @@ class SlimeFormat(Format):
 
     def read(self, op: str, body: bytes, reward: Served) -> Asked:
         asked = read_model(SlimeRequest, body)
-        prompt, label = asked.prompt, asked.label
-        if isinstance(prompt, str):
-            prompt = [Message(role="user", content=prompt)] if prompt else []
-        sample = Sample(
-            [*prompt, Message(role="assistant", content=asked.response)],
-            ground_truth=label,
-            metadata={} if label is None else {"label": label},
-        )
+        sample = labelled_sample(asked.prompt, asked.response, asked.label)
         check_metadata(reward, [(sample, ())])
         return Asked([sample])
 

@@ -1,0 +1,142 @@
+"""``guerdon adapt``: what a trainer needs to use a reward, a thin file and the lines of its configuration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from guerdon.cli.options import (
+    check_variables,
+    debug_option,
+    find_reward,
+    option,
+    parameter_option,
+    parse_value,
+    timeout_option,
+    workers_option,
+)
+from guerdon.errors import InputError
+
+if TYPE_CHECKING:
+    from guerdon.trainers.registry import Recipe, Trainer
+
+_RUN_OPTIONS = ("on_failure", "timeout", "workers", "components")
+
+
+@click.command(short_help="Write what a trainer needs to use a reward.")
+@click.argument("reward", required=False)
+@option("--for", "trainer", metavar="TRAINER", help="The trainer; see --list.")
+@option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the thin file into this folder. Without it the file is printed.",
+)
+@option("--overwrite", is_flag=True, help="Replace a file that is there.")
+@option(
+    "--on-failure",
+    metavar="POLICY",
+    help="What a failed sample becomes: raise, skip or a number; by default what the trainer can bear.",
+)
+@option(
+    "--components",
+    metavar="NAMES",
+    help="The component keys, with commas, of a reward that is no composition and whose trainer wants the same "
+    "keys for every sample.",
+)
+@option("--list", "listed", is_flag=True, help="List the trainers.")
+@option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@parameter_option
+@timeout_option
+@workers_option
+@debug_option
+def adapt(
+    reward: str | None,
+    trainer: str | None,
+    output: Path | None,
+    overwrite: bool,
+    listed: bool,
+    as_json: bool,
+    parameters: dict[str, Any],
+    **given: Any,
+) -> None:
+    """Show what plugs REWARD into a trainer: a thin file for it to import, where it wants one, and the lines for
+    its configuration.
+
+    \b
+    guerdon adapt math --for verl
+    guerdon adapt my_rewards.py::brief --for trl -o .
+    """
+    from guerdon.trainers.registry import Wanted, find_trainer, trainers
+
+    check_variables()
+    if listed:
+        _list(trainers(), as_json)
+        return
+    if reward is None or trainer is None:
+        raise InputError(
+            "name a reward and a trainer: guerdon adapt math --for trl (--list shows the trainers)"
+        )
+    found = find_trainer(trainer)
+    wanted = Wanted(
+        spec=reward, reward=find_reward(reward, parameters), parameters=parameters, options=_options(given)
+    )
+    _show(found, found.recipe(wanted), output, overwrite, as_json)
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The adapter's options among the flags."""
+    options = {name: given[name] for name in _RUN_OPTIONS if given[name] is not None}
+    if (policy := options.get("on_failure")) is not None and policy not in ("raise", "skip"):
+        number = parse_value(policy)
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise InputError(f"--on-failure is raise, skip or a number, not {policy!r}")
+        options["on_failure"] = float(number)
+    if (names := options.get("components")) is not None:
+        options["components"] = [name.strip() for name in names.split(",") if name.strip()]
+    return options
+
+
+def _list(found: Mapping[str, Trainer], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({name: trainer.title for name, trainer in found.items()}))
+        return
+    width = max(map(len, found))
+    for name, trainer in found.items():
+        click.echo(f"{name:<{width}}  {trainer.title}")
+
+
+def _show(trainer: Trainer, recipe: Recipe, output: Path | None, overwrite: bool, as_json: bool) -> None:
+    written = [] if output is None else _write(recipe.files, output, overwrite)
+    if as_json:
+        shown = {"files": dict(recipe.files), "lines": recipe.lines, "note": recipe.note}
+        click.echo(json.dumps({"trainer": trainer.name, **shown, "written": [str(path) for path in written]}))
+        return
+    for path in written:
+        click.echo(f"wrote {path}\n")
+    for name, text in {} if written else recipe.files.items():
+        click.echo(f"# {name}\n{text.rstrip()}\n")
+    if recipe.lines:
+        click.echo(f"{recipe.lines.rstrip()}")
+    if recipe.note:
+        click.echo(f"\n{recipe.note}" if recipe.lines else recipe.note)
+
+
+def _write(files: Mapping[str, str], folder: Path, overwrite: bool) -> list[Path]:
+    """Write the files, all or none where one of them is there already."""
+    paths = {folder / name: text for name, text in files.items()}
+    there = [path for path in paths if path.exists()]
+    if there and not overwrite:
+        raise InputError(f"{there[0]} exists already; --overwrite replaces it, and -o names another folder")
+    try:
+        for path, text in paths.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{error.filename} cannot be written: {error.strerror}") from None
+    return list(paths)

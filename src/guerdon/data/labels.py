@@ -1,0 +1,72 @@
+"""Samples of trainers that hand over a prompt, a response and one label: OpenRLHF and slime."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from guerdon.types import Message, Sample
+
+
+def after_prompt(query: str, prompt: str) -> str:
+    """The response in a decoded query that starts with its prompt; all of it where the prompt is not found.
+
+    The query may begin with a token that the prompt does not have, so the prompt is looked for. The response keeps
+    its special tokens, such as the last one: a reward may ask for them.
+
+    >>> after_prompt("<s>2 + 2? 4</s>", "2 + 2?")
+    ' 4</s>'
+    """
+    start = query.find(prompt)
+    return query if start < 0 else query[start + len(prompt) :]
+
+
+def labelled_sample(
+    prompt: str | Sequence[Any] | None,
+    response: str,
+    label: Any,
+    columns: Mapping[str, Any] | None = None,
+) -> Sample:
+    """The sample of a response and its label, which is the ground truth.
+
+    Where the label is an object, or the JSON text of one, its keys are columns, since such a trainer has no other
+    way to hand columns over; its ``ground_truth`` is the ground truth, or else the label as it stands. The label
+    itself is the column ``label``. ``columns`` are further ones; those of the label win.
+
+    >>> sample = labelled_sample("2 + 2?", "4", '{"ground_truth": "4", "level": 3}')
+    >>> sample.ground_truth, sample.metadata["level"]
+    ('4', 3)
+    """
+    packed = _unpacked(label)
+    context: list[Any] = []
+    if isinstance(prompt, str):
+        context = [Message(role="user", content=prompt)] if prompt else []
+    elif prompt is not None:
+        context = list(prompt)
+    metadata = dict(columns or {})
+    if label is not None:
+        metadata["label"] = label
+    identity = packed.pop("id", None)
+    truth = packed.pop("ground_truth", label)
+    answer = packed.pop("answer", None)
+    metadata.update(packed)
+    return Sample(
+        [*context, Message(role="assistant", content=response)],
+        ground_truth=truth,
+        answer=answer,
+        metadata=metadata,
+        id=identity if isinstance(identity, str | int) else None,
+    )
+
+
+def _unpacked(label: Any) -> dict[str, Any]:
+    if isinstance(label, Mapping):
+        return dict(label)
+    if isinstance(label, str) and label.lstrip().startswith("{"):
+        try:
+            found = json.loads(label)
+        except (ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+    return {}
