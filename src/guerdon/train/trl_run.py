@@ -21,8 +21,8 @@ from guerdon.train.order import Order, steps_of
 from guerdon.train.trl_quiet import quiet
 from guerdon.train.trl_settings import arguments, rate_factor
 from guerdon.train.trl_trainer import Hooks, trainer_class
-from guerdon.trainers.adapter import Adapter
 from guerdon.trainers.columns import sample_of
+from guerdon.trainers.trl import TrlReward
 
 _PARTIAL = ".partial"
 _FIRST = "first-model"
@@ -47,9 +47,9 @@ class TrlRun:
         self._figures: dict[str, list[float]] = defaultdict(list)
         self._saved: tuple[int, Path] | None = None
         self._trainer: Any = None
-        self._reward = Adapter(
+        self._reward = TrlReward(
             job.reward,
-            on_failure="skip" if training.on_failure is None else training.on_failure,
+            on_failure=training.on_failure,
             timeout=training.reward_timeout,
             workers=training.reward_workers,
             concurrency=training.reward_concurrency,
