@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from guerdon.accuracy.intervals import wilson
 from guerdon.accuracy.tally import Rate, Tally
+from guerdon.scoring.intervals import wilson
 
 
 def tally() -> Tally:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from guerdon.accuracy.intervals import wilson
+from guerdon.scoring.intervals import wilson
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ as its owner lives, and every call is answered when it is done, whatever others 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import itertools
 import os
@@ -21,12 +22,13 @@ from guerdon.reward.function import RewardFunction
 from guerdon.reward.loop import background_loop
 from guerdon.scoring.engine import Item, Limits
 from guerdon.scoring.outcome import Outcome, unpack
-from guerdon.scoring.pump import Pump
+from guerdon.scoring.pump import Pump, Station
 from guerdon.scoring.worker import ascore_samples, score_samples
 from guerdon.scoring.workers import Load
 from guerdon.types import EvaluateResult, Provenance, Sample
 
 Answer = Future[EvaluateResult]
+_JOIN_SECONDS = 5.0
 _GATHER_SECONDS = 0.005
 """How long a batch that is not full waits for one more sample."""
 
@@ -90,6 +92,10 @@ class _StandingPump(Pump):
         self._waiting = source
         super().__init__(reward, iter(()), limits, load, may_block=True, in_order=False)
 
+    def _has_room(self, station: Station) -> bool:
+        # Nothing is put behind what runs: an idle worker, or a new one, may take it at once.
+        return super()._has_room(station) and (self._reward.is_async or not station.held)
+
     def _units(self) -> Iterator[list[Item]]:
         size = self._limits.batch_size if self._reward.is_batch else 1
         while (item := self._waiting.get()) is not None:
@@ -117,7 +123,9 @@ class _Lane:
         self._source: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
         self._engine = _StandingPump(reward, self._source, limits, load)
         self._lock = threading.Lock()
-        threading.Thread(target=self._answer, name="guerdon-standing", daemon=True).start()
+        self._thread = threading.Thread(target=self._answer, name="guerdon-standing", daemon=True)
+        self._thread.start()
+        _lanes.add(self)
 
     def put(self, sample: Sample) -> Answer:
         answer: Answer = Future()
@@ -133,6 +141,13 @@ class _Lane:
     def close(self) -> None:
         """Take no more; what is in flight is still answered."""
         self._source.put(None)
+
+    def end(self) -> None:
+        """Drop what is in flight and let the workers go: the process is at its end."""
+        if self.process == os.getpid():
+            self._engine.abort()
+            self.close()
+            self._thread.join(_JOIN_SECONDS)
 
     def _answer(self) -> None:
         error: BaseException | None = None
@@ -157,3 +172,12 @@ class _Lane:
         for batch in self._engine:
             for record in batch:
                 yield record.position, record.outcome
+
+
+_lanes: weakref.WeakSet[_Lane] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    for lane in list(_lanes):
+        lane.end()

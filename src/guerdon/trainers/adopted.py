@@ -56,9 +56,9 @@ def picture_of(target: Any, package: str, watch: Watch) -> Any:
         cells = zip(owner.__code__.co_freevars, owner.__closure__ or (), strict=True)
         held = {name: _held(cell) for name, cell in cells}
     if isinstance(target, MethodType):
-        held = [held, vars(target.__self__)]
+        held = [held, _state(target.__self__)]
     elif owner is type(target):
-        held = vars(target)
+        held = _state(target)
     # Adopted as the home: the package's own functions are pictured, what they refer to is not.
     return [release_of(package), owner.__qualname__, fingerprint(held, Adopted, watch)]
 
@@ -70,6 +70,13 @@ def _owner(target: Any) -> Any:
     if isinstance(target, MethodType):
         return target.__func__
     return target if isinstance(target, type | FunctionType) else type(target)
+
+
+def _state(instance: Any) -> dict[str, Any]:
+    """What an instance holds, without names that it made of its own address."""
+    address = str(id(instance))
+    held = vars(instance).items()
+    return {name: value for name, value in held if not (isinstance(value, str) and address in value)}
 
 
 def _held(cell: Any) -> Any:

@@ -13,8 +13,8 @@ from guerdon.reward.function import RewardFunction
 from guerdon.reward.options import RewardOptions
 from guerdon.reward.returns import to_result
 from guerdon.reward.scorer import Explicit
-from guerdon.trainers.adopted import Adopted, columns_of, made, refuse_parameters, slug, truth_of
 from guerdon.reward.targets import constructor_names
+from guerdon.trainers.adopted import Adopted, columns_of, made, refuse_parameters, slug, truth_of
 from guerdon.types import EvaluateResult, Sample
 
 _RESERVED = ("self", "output", "expected")

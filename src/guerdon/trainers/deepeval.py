@@ -26,10 +26,23 @@ from guerdon.trainers.adopted import (
 from guerdon.types import EvaluateResult, MetricResult, Sample
 
 # What measuring leaves on a metric, which is no part of its make-up.
-_MEASURED = (
-    "score score_breakdown reason success error evaluation_cost input_tokens output_tokens verbose_logs "
-    "skipped confidence precision recall f1 system_one_fallback_reason"
-).split()
+_MEASURED = [
+    "score",
+    "score_breakdown",
+    "reason",
+    "success",
+    "error",
+    "evaluation_cost",
+    "input_tokens",
+    "output_tokens",
+    "verbose_logs",
+    "skipped",
+    "confidence",
+    "precision",
+    "recall",
+    "f1",
+    "system_one_fallback_reason",
+]
 _FIELDS = ("context", "retrieval_context", "tools_called", "expected_tools")
 
 
@@ -61,7 +74,9 @@ def scorer_of(target: Any, fixed: Mapping[str, Any]) -> DeepEvalScorer | None:
     cls = target if isinstance(target, type) else type(target)
     kinds = {b.__name__ for b in cls.__mro__ if b.__module__ == "deepeval.metrics.base_metric"}
     if "BaseArenaMetric" in kinds:
-        raise BindingError(f"{cls.__name__} compares several responses with each other; it is no reward for one")
+        raise BindingError(
+            f"{cls.__name__} compares several responses with each other; it is no reward for one"
+        )
     if not kinds & {"BaseMetric", "BaseConversationalMetric"}:
         return None
     quiet()
@@ -119,8 +134,12 @@ class DeepEvalScorer(Adopted):
         columns = columns_of(sample, explicit)
         truth = truth_of(sample)
         if self._is_conversation:
-            turns = [Turn(role=m.role, content=m.text) for m in sample.messages if m.role in ("user", "assistant")]
-            more = {n: columns[n] for n in ("scenario", "context", "chatbot_role") if columns.get(n) is not None}
+            turns = [
+                Turn(role=m.role, content=m.text) for m in sample.messages if m.role in ("user", "assistant")
+            ]
+            more = {
+                n: columns[n] for n in ("scenario", "context", "chatbot_role") if columns.get(n) is not None
+            }
             outcome = {} if truth is None else {"expected_outcome": str(truth)}
             return ConversationalTestCase(turns=turns, **outcome, **more)
         more = {n: columns[n] for n in _FIELDS if columns.get(n) is not None}

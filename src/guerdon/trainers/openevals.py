@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from guerdon.errors import BindingError, InvalidResultError
+from guerdon.errors import BindingError, InputError, InvalidResultError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.options import RewardOptions
 from guerdon.reward.returns import to_result
@@ -58,7 +58,10 @@ class OpenEvalsScorer(Adopted):
         self.is_async = is_async_callable(evaluator)
         self._key = key
         part = str(evaluator.__module__).split(".")[1:2]
-        self._form = part[0] if part and evaluator.__module__.startswith("openevals.") else ""
+        is_own = str(evaluator.__module__).partition(".")[0] == "openevals"
+        self._form = part[0] if part and is_own else ""
+        # Those that ask no model hand what they are given by name on to a function that does not take it.
+        self._is_strict = is_own and not str(evaluator.__module__).endswith(".llm")
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -78,14 +81,17 @@ class OpenEvalsScorer(Adopted):
             "reference_outputs": truth_of(sample),
             **self._fixed,
         }
+        if self._form == "json":
+            offered["reference_outputs"] = _from_json(offered["reference_outputs"], "the ground truth")
+        known = inspect.signature(self.adopted).parameters
+        if self._is_strict:
+            return {name: value for name, value in offered.items() if name in known}
         return accepted(self.adopted, offered)
 
     def _outputs(self, sample: Sample) -> Any:
         if self._form == "trajectory":
             return [message.to_dict() for message in sample.messages]
-        if self._form == "json":
-            return json.loads(sample.response)
-        return sample.response
+        return _from_json(sample.response, "the response") if self._form == "json" else sample.response
 
     def _result(self, value: Any) -> EvaluateResult:
         if not isinstance(value, list):
@@ -99,13 +105,25 @@ class OpenEvalsScorer(Adopted):
                 reward=self.name,
             )
         chosen = by_key[key]
-        metrics = {n: {"score": r.score, "reason": r.reason} for n, r in by_key.items() if r.score is not None}
+        metrics = {
+            n: {"score": r.score, "reason": r.reason} for n, r in by_key.items() if r.score is not None
+        }
         return to_result({"score": chosen.score, "reason": chosen.reason, "metrics": metrics}, self.name)
 
     def _one(self, item: Any) -> EvaluateResult:
         if isinstance(item, Mapping) and "score" in item:
             return to_result({"score": item["score"], "reason": item.get("comment")}, self.name)
         return to_result(item, self.name)
+
+
+def _from_json(value: Any, what: str) -> Any:
+    """A value that may have come as JSON text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{what} is no JSON: {error}") from None
 
 
 def _name_of(evaluator: Callable[..., Any]) -> str:

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 from guerdon.data.labels import after_prompt, labelled_sample
 from guerdon.errors import InputError
-from guerdon.trainers._thin import module_name, module_text
 from guerdon.trainers.columns import plain
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import thin_file, word
 
 
 class OpenRLHFReward(Pointwise):
@@ -63,9 +63,9 @@ def _recipe(wanted: Wanted) -> Recipe:
             note=f"{labels} A failed sample is an error status here, after which OpenRLHF ends; with --on-failure "
             "a file is written that asks the same server and gives a number instead.",
         )
-    name = f"{module_name(wanted, 'openrlhf')}.py"
+    name = f"{word(wanted)}_openrlhf.py"
     return Recipe(
-        files={name: module_text(wanted, "OpenRLHF", "to_openrlhf", "reward_func")},
+        files={name: thin_file(wanted, title="OpenRLHF", attribute="reward_func", trainer="openrlhf")},
         lines=f"--reward.remote_url {name} --data.label_key ground_truth",
         note=labels,
     )

@@ -12,10 +12,10 @@ from typing import Any
 
 from guerdon.data.labels import labelled_sample
 from guerdon.errors import InputError
-from guerdon.trainers._thin import module_name, module_text
 from guerdon.trainers.columns import plain
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import thin_file, word
 from guerdon.types import EvaluateResult, Sample
 
 
@@ -73,9 +73,9 @@ def _recipe(wanted: Wanted) -> Recipe:
             note="A failed sample is an error status here, which slime tries ten times before it ends; with "
             "--on-failure a file is written that asks the same server and gives a number instead.",
         )
-    module = module_name(wanted, "slime")
+    module = f"{word(wanted)}_slime"
     return Recipe(
-        files={f"{module}.py": module_text(wanted, "slime", "to_slime", "custom_rm")},
+        files={f"{module}.py": thin_file(wanted, title="slime", attribute="custom_rm", trainer="slime")},
         lines=f"--custom-rm-path {module}.custom_rm --label-key ground_truth --metadata-key metadata",
         note="The file's folder must be on PYTHONPATH in Ray's runtime environment.",
     )

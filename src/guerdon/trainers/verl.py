@@ -21,10 +21,10 @@ from typing import Any, ClassVar
 
 from guerdon.errors import InputError, RewardError
 from guerdon.reward.registry import resolve
-from guerdon.trainers._thin import located
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import absolute
 from guerdon.types import EvaluateResult, Sample
 
 _BATCH = (
@@ -191,7 +191,7 @@ def _recipe(wanted: Wanted) -> Recipe:
     settings: dict[str, Any] = {
         f"{own}.path": "pkg://guerdon.trainers.verl",
         f"{own}.name": "compute_score_sync" if sync else "compute_score",
-        f"{kwargs}.reward": located(wanted.spec),
+        f"{kwargs}.reward": absolute(wanted.spec),
         **{f"{kwargs}.parameters.{name}": value for name, value in wanted.parameters.items()},
         **{f"{kwargs}.options.{name}": value for name, value in options.items()},
         "reward.reward_manager.name": "remote" if sync else "naive",

@@ -10,13 +10,14 @@ A sample without a score is answered with an HTTP status. ``reward`` is a requir
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from guerdon.data.gym_rollouts import PARAMS, RESPONSE, field_name, parts_of, sample_of_rollout
+from guerdon.errors import InputError
 from guerdon.scoring.outcome import Metric, Outcome
 from guerdon.serve.format import (
     Asked,
@@ -31,26 +32,11 @@ from guerdon.serve.format import (
     reason_without_score,
     refused,
 )
-from guerdon.serve.protocols.responses import conversation_of
-from guerdon.types import Message, Sample
+from guerdon.types import Sample
 
 _GREATEST = 1e150
 """Beyond this the square of a deviation is no number any more."""
 TASK, ROLLOUT = "_ng_task_index", "_ng_rollout_index"
-_PARAMS, _RESPONSE = "responses_create_params", "response"
-_OWN = frozenset(
-    {
-        _PARAMS,
-        _RESPONSE,
-        "reward",
-        "reward_components",
-        "mask_sample",
-        "failure_kind",
-        "failure_reason",
-        "agent_ref",
-    }
-)
-"""Fields of NeMo Gym's own, which are neither columns of the row nor names for a metric."""
 
 
 class CreateParams(BaseModel):
@@ -141,7 +127,7 @@ class NemoGymFormat(Format):
     )
 
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
-        return {"verify": _PARAMS in body, "aggregate_metrics": "verify_responses" in body}.get(op, True)
+        return {"verify": PARAMS in body, "aggregate_metrics": "verify_responses" in body}.get(op, True)
 
     def read(self, op: str, body: bytes, reward: Served) -> Asked:
         if op == "seed_session":
@@ -149,8 +135,8 @@ class NemoGymFormat(Format):
         if op == "aggregate_metrics":
             return Asked([], _responses_of(body))
         row = read_object(body)
-        asked = as_model(VerifyRequest, row)
-        sample = _sample(row, asked)
+        as_model(VerifyRequest, row)
+        sample = _sample(row)
         check_metadata(reward, [(sample, ())])
         return Asked([sample], row)
 
@@ -166,7 +152,7 @@ class NemoGymFormat(Format):
         # A row that is verified again brings the fields of the first time: they are replaced or taken out.
         answer = {name: value for name, value in context.items() if name != "reward_components"}
         for name, metric in metrics.items():
-            answer[f"metric_{name}" if name in _OWN or name.startswith("_ng_") else name] = metric[0]
+            answer[field_name(name)] = metric[0]
         answer["reward"] = outcome.score
         if components := reward_components(outcome.score or 0.0, metrics):
             answer["reward_components"] = components
@@ -195,49 +181,20 @@ def _session_of(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"resources_session_id": session, "resources_tools": None, "sandbox_access": None}
 
 
-def _sample(row: Mapping[str, Any], asked: VerifyRequest) -> Sample:
-    params = asked.responses_create_params
-    before = [Message(role="system", content=params.instructions)] if params.instructions else []
-    if isinstance(params.input, str):
-        before.append(Message(role="user", content=params.input))
-    else:
-        before += _conversation(params.input, _PARAMS, "input")
-    after = _conversation(asked.response.output, _RESPONSE, "output")
-    if not after or after[-1].role != "assistant":
-        # The rollout ended at a tool's output: the model gave no last answer, and the tool's is not its own.
-        after.append(Message(role="assistant", content=""))
-    identity = row.get("id")
-    known = isinstance(identity, str | int) and not isinstance(identity, bool)
-    taken = {*_OWN, "ground_truth", "answer", *(("id",) if known else ())}
-    metadata = {n: v for n, v in row.items() if n not in taken and not n.startswith("_ng_")}
-    if params.tools:
-        metadata.setdefault("tools", params.tools)
-    truth = next((row[n] for n in ("ground_truth", "expected_answer") if row.get(n) is not None), None)
-    return Sample([*before, *after], before, truth, row.get("answer"), metadata, identity if known else None)
-
-
-def _conversation(items: Sequence[Mapping[str, Any]], *where: str) -> list[Message]:
+def _sample(row: Mapping[str, Any]) -> Sample:
     try:
-        return conversation_of(items)
-    except ValueError as error:
-        raise refused(str(error), *where) from None
+        return sample_of_rollout(row)
+    except InputError as error:
+        raise refused(error.message, *error.about.get("where", ())) from None
 
 
 def reward_components(reward: float, metrics: Mapping[str, Metric]) -> dict[str, float] | None:
     """Weight times score of each component of a weighted sum; None where they do not sum to the reward.
 
-    Components of components, named ``outer/inner``, are in their outer one already.
-
     >>> reward_components(0.7, {"right": (1.0, None, None, 0.5), "brief": (0.4, None, None, 0.5)})
     {'right': 0.5, 'brief': 0.2}
     """
-    parts = {
-        name: metric[0] * metric[3]
-        for name, metric in metrics.items()
-        if metric[3] is not None and name.rpartition("/")[0] not in metrics
-    }
-    sums = parts and math.isclose(sum(parts.values()), reward, rel_tol=1e-9, abs_tol=1e-9)
-    return parts if sums else None
+    return parts_of(reward, {name: (metric[0], metric[3]) for name, metric in metrics.items()})
 
 
 _Statistic = Callable[[Sequence[float]], float]
@@ -275,7 +232,7 @@ def aggregate(responses: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _measures(response: Mapping[str, Any]) -> dict[str, float]:
     """What is a number among the fields of an answer and in its response's usage."""
-    inner = response.get(_RESPONSE)
+    inner = response.get(RESPONSE)
     usage = inner.get("usage") if isinstance(inner, Mapping) else None
     fields = {**response, **usage} if isinstance(usage, Mapping) else response
     return {n: v for n, v in fields.items() if isinstance(v, int | float) and n not in (TASK, ROLLOUT)}

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from guerdon.accuracy.intervals import wilson
+from guerdon.scoring.intervals import wilson
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 
-def wilson(successes: int, n: int, z: float = 1.96) -> tuple[float, float]:
+def wilson(successes: float, n: int, z: float = 1.96) -> tuple[float, float]:
     """Wilson's score interval for a share of which ``successes`` of ``n`` were seen; (0, 1) where n is 0.
 
+    ``successes`` may be a sum of shares, one a subject, for which the interval is too wide rather than too narrow.
     ``z`` is the quantile of the normal distribution, 1.96 for 95 %. Unlike the textbook interval it stays
     between 0 and 1 and says something at the ends: none of 1,000 is compatible with up to 0.4 %.
 

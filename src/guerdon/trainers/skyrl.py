@@ -1,0 +1,122 @@
+"""SkyRL: a reward as a text environment of SkyRL-gym (0.4), of one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from guerdon.trainers._packages import package, refuse_skip
+from guerdon.trainers.adapter import Adapter, OnFailure
+from guerdon.trainers.columns import plain, sample_of
+from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import options_source, reward_source, slug
+from guerdon.types import EvaluateResult, Sample
+
+_INSTALL = "pip install skyrl-gym"
+
+
+class SkyrlAdapter(Adapter):
+    """What a SkyRL environment asks: one sample a step, from as many threads as there are environments."""
+
+    trainer: ClassVar[str] = "skyrl"
+    default_failure: ClassVar[OnFailure] = 0.0
+
+    def sample(self, prompt: Any, action: str, extras: Mapping[str, Any]) -> Sample:
+        """The sample of one answer. ``extras`` are the columns of the row; those in its ``extra_info`` are columns,
+        too, and ``reward_spec.ground_truth`` is the ground truth where the row has none of its own.
+        """
+        columns = {str(name): plain(value) for name, value in extras.items()}
+        inner = columns.get("extra_info")
+        if isinstance(inner, Mapping):
+            columns = {**inner, **columns}
+        told = columns.get("reward_spec")
+        if isinstance(told, Mapping) and columns.get("ground_truth") is None:
+            columns["ground_truth"] = told.get("ground_truth")
+        return sample_of(prompt, action, columns)
+
+    def metadata(self, result: EvaluateResult) -> dict[str, Any]:
+        """What is said of a step beside its reward: what made it, and what went wrong."""
+        told: dict[str, Any] = {"failed": result.failed, **self.metrics(result)}
+        told["guerdon"] = {
+            "reward": self.reward.name,
+            "version": self.reward.version,
+            "reason": result.reason,
+        }
+        if result.failed:
+            told["guerdon"] |= {"error": result.error, "error_kind": result.error_kind}
+        return told
+
+    def metrics(self, result: EvaluateResult) -> dict[str, float]:
+        """Numbers under the same names for every sample: what the trainer averages over an environment's class."""
+        parts = {f"reward/{name}": value for name, value in self.parts(result).items()}
+        return {**parts, "failed": float(result.failed)}
+
+
+def make(reward: Any, **options: Any) -> type:
+    """A class for ``skyrl_gym.register(id=…, entry_point=…)``: an environment whose only step scores the answer.
+
+    ``options`` are those of Adapter; ``on_failure`` is a number (0 by default) or ``"raise"``. A step's
+    ``metadata`` and the environment's metrics have the components and ``failed``. Raises BindingError for
+    ``on_failure="skip"``, MissingExtraError where skyrl-gym is not installed.
+    """
+    adapter = SkyrlAdapter(reward, **options)
+    refuse_skip(adapter, "SkyRL-gym")
+    base = package("skyrl_gym.envs.base_text_env", _INSTALL, "an environment of SkyRL-gym")
+    text_env: Any = base.BaseTextEnv
+
+    class RewardEnv(text_env):  # type: ignore[misc]
+        """An environment of one step that scores the answer."""
+
+        def __init__(self, env_config: Any = None, extras: Mapping[str, Any] | None = None) -> None:
+            super().__init__()
+            self.adapter = adapter
+            self.extras = dict(extras or {})
+            self.prompt: Any = self.extras.get("prompt")
+            self._metrics: dict[str, float] = {}
+
+        def init(self, prompt: Sequence[Mapping[str, Any]]) -> tuple[Any, dict[str, Any]]:
+            self.prompt = prompt
+            return prompt, {}
+
+        def step(self, action: str) -> Any:
+            self.turns += 1
+            (result,) = adapter.results([adapter.sample(self.prompt, action, self.extras)])
+            self._metrics = adapter.metrics(result)
+            return base.BaseTextEnvStepOutput(
+                observations=[], reward=adapter.number(result), done=True, metadata=adapter.metadata(result)
+            )
+
+        def get_metrics(self) -> dict[str, float]:
+            return dict(self._metrics)
+
+    RewardEnv.__doc__ = adapter.__doc__ or RewardEnv.__doc__
+    RewardEnv.__qualname__ = f"RewardEnv[{adapter.__name__}]"
+    return RewardEnv
+
+
+def recipe(wanted: Wanted) -> Recipe:
+    """The thin file with the environment, and the lines that register it."""
+    name = slug(wanted.reward.name)
+    module, identity = f"guerdon_{name}_env", f"guerdon-{name.replace('_', '-')}"
+    text = (
+        f'"""The reward {wanted.reward.name} as an environment of SkyRL-gym."""\n\n'
+        "from guerdon import get_reward_function\n\n"
+        f"RewardEnv = {reward_source(wanted)}.to_skyrl({options_source(wanted.options)})\n"
+    )
+    lines = (
+        "# in the entry point, before the experiment runs (in the Ray task, where there is one):\n"
+        "import skyrl_gym\n"
+        f'skyrl_gym.register(id="{identity}", entry_point="{module}:RewardEnv")\n\n'
+        "# on the command line:\n"
+        f"environment.env_class={identity}\n"
+    )
+    note = (
+        "The file must be importable where the generator runs. Every column of a row is one for the reward; "
+        "reward_spec.ground_truth is its ground truth."
+    )
+    return Recipe(files={f"{module}.py": text}, lines=lines, note=note)
+
+
+TRAINER = Trainer(
+    name="skyrl", title="SkyRL-gym 0.4", make=make, recipe=recipe, aliases=("skyrl-gym", "skyrl-train")
+)
