@@ -154,7 +154,11 @@ def _recipe(wanted: Wanted) -> Recipe:
     module = f"{name}_verifiers"
     function = json.dumps(f"{module}:{name}")
     return Recipe(
-        files={f"{module}.py": thin_file(wanted, title="verifiers and prime-rl", attribute=name, trainer="verifiers")},
+        files={
+            f"{module}.py": thin_file(
+                wanted, title="verifiers and prime-rl", attribute=name, trainer="verifiers"
+            )
+        },
         lines=f"[env.taskset.task.rewards.{name}]\nfn = {function}\nweight = 1.0\n",
         note="The file's folder must be on PYTHONPATH. The lines are those of vf-eval; in prime-rl the environment's "
         f"task set has them: taskset = {{ id = …, task.rewards.{name} = {{ fn = {function}, weight = 1.0 }} }}. "
