@@ -36,7 +36,9 @@ def keep(path: Path, batches: Sequence[ScoredBatch]) -> list[KeptSample]:
 
 def scored(samples: Sequence[Sample], results: Sequence[EvaluateResult]) -> ScoredBatch:
     adapter = Adapter("exact_match", workers=0)
-    return ScoredBatch(samples=samples, results=results, seconds=0.1, step=None, mode="train", adapter=adapter)
+    return ScoredBatch(
+        samples=samples, results=results, seconds=0.1, step=None, mode="train", adapter=adapter
+    )
 
 
 def chat(response: str, **more: Any) -> Sample:
@@ -48,7 +50,8 @@ def test_what_is_kept_of_a_sample(tmp_path: Path) -> None:
     result = EvaluateResult(0.5, "half", {"format": MetricResult(1.0, weight=0.5, reason="kept")})
     failed = EvaluateResult(error="it broke", error_kind="timeout")
     one, two, three = keep(
-        tmp_path, [scored([sample, chat("5", ground_truth="4")], [result, failed]), scored([chat("6")], [result])]
+        tmp_path,
+        [scored([sample, chat("5", ground_truth="4")], [result, failed]), scored([chat("6")], [result])],
     )
     assert (one.step, one.position, one.mode, two.position, three.step) == (1, 0, "train", 1, 2)
     assert one.sample == sample
@@ -63,7 +66,11 @@ def test_what_is_kept_of_a_sample(tmp_path: Path) -> None:
 LONE = "\ud800"
 TOOLS = [
     {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": "x"}]},
-    {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}],
+    },
 ]
 FORMS = {
     "empty": [chat("")],
@@ -74,7 +81,9 @@ FORMS = {
     "lists": [chat("4", ground_truth=["a", "b"])],
     "objects": [chat("4", ground_truth={"a": 1, "b": [True]})],
     "whole and broken numbers": [chat("4", id=1), chat("5", id=2)],
-    "odd columns": [chat("4", metadata={"score": 9, "mode": "x", "run.step": 3, "ü": None, "deep": {"a": [1, 2.5]}})],
+    "odd columns": [
+        chat("4", metadata={"score": 9, "mode": "x", "run.step": 3, "ü": None, "deep": {"a": [1, 2.5]}})
+    ],
 }
 
 
@@ -143,11 +152,21 @@ def test_a_run_is_scored_again_by_the_command_line(tmp_path: Path, name: str) ->
     monitor.close()
     assert first == [0.5, 0.0, 0.5, 0.0, 1.0, 0.0, 1.0, 0.0]
     again = tmp_path / "again.jsonl"
-    done = run("score", f"{reward}::stepped", str(tmp_path / "run" / name), "-o", str(again), "--group-by", "run.group")
+    done = run(
+        "score",
+        f"{reward}::stepped",
+        str(tmp_path / "run" / name),
+        "-o",
+        str(again),
+        "--group-by",
+        "run.group",
+    )
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in again.read_text().splitlines()]
     assert [row["score"] for row in rows] == first
-    assert {row["version"] for row in rows} == {one.version for one in RunRecord.of(tmp_path / "run").samples()}
+    assert {row["version"] for row in rows} == {
+        one.version for one in RunRecord.of(tmp_path / "run").samples()
+    }
 
 
 def test_a_run_without_samples_leaves_no_file(tmp_path: Path) -> None:
