@@ -89,7 +89,9 @@ class TaskReward(Adopted):
         truth = truth_of(sample)
         given = {"answer": truth, "ground_truth": truth, **columns_of(sample, explicit)}
         fields = {name: given[name] for name in kind.model_fields if given.get(name) is not None}
-        return kind.model_validate({**fields, "prompt": [_message(m.to_dict()) for m in sample.original_messages]})
+        return kind.model_validate(
+            {**fields, "prompt": [_message(m.to_dict()) for m in sample.original_messages]}
+        )
 
     def picture(self, watch: Watch) -> Any:
         function = inspect.unwrap(self._hook(_prototype(self.adopted, self._config)))

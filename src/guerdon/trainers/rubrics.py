@@ -161,7 +161,9 @@ class RubricFunction(Adopted):
 
     def picture(self, watch: Watch) -> Any:
         objects = self._rubric.class_objects
-        used = {name: picture_of(objects[name], self.package, watch) for name in accepted(self.adopted, objects)}
+        used = {
+            name: picture_of(objects[name], self.package, watch) for name in accepted(self.adopted, objects)
+        }
         return [picture_of(self.adopted, self.package, watch), used]
 
 
@@ -173,5 +175,3 @@ def _part(rubric: Any, module: str, name: str, otherwise: Any) -> Any:
         return getattr(importlib.import_module(f"{root}.{module}"), name, otherwise)
     except ModuleNotFoundError:
         return otherwise
-
-

@@ -5,13 +5,13 @@ import json
 import sys
 from pathlib import Path
 
+import rewards_of_ours as ours
 import verifiers as vf
 
 import guerdon
-import rewards_of_ours as ours
 from guerdon.trainers.verifiers import from_verifiers
 
-RUBRICS = '''
+RUBRICS = """
 import verifiers as vf
 
 
@@ -38,11 +38,17 @@ def group(completions):
 WORTH = 1.0
 rubric = vf.Rubric(funcs=[same, level, letters], weights=[1.0, 0.5, 0.0])
 rubric.add_reward_func(same, 0.25)
-'''
+"""
 
 
 def state_of(reply: str, **more) -> vf.State:
-    row = {"prompt": [{"role": "user", "content": "2 + 2?"}], "answer": "4", "example_id": 0, "level": 1, **more}
+    row = {
+        "prompt": [{"role": "user", "content": "2 + 2?"}],
+        "answer": "4",
+        "example_id": 0,
+        "level": 1,
+        **more,
+    }
     state = vf.State(input={**row, "info": {"unit": "apples"}})
     state["completion"] = [vf.AssistantMessage(content=reply)]
     state["trajectory"] = []

@@ -12,13 +12,12 @@ import sys
 import threading
 import tomllib
 
+import rewards_of_ours as ours
 import verifiers.v1 as vf
 from verifiers.v1.configs.agent import WireAgentConfig
 from verifiers.v1.graph import MessageNode
 from verifiers.v1.trace import AgentInfo, Trace, TraceTask
 from verifiers.v1.utils.loaders import resolve_env_config
-
-import rewards_of_ours as ours
 
 REPLIES = ["4", "5", "fail", "slow", "4 "]
 
@@ -99,7 +98,9 @@ async def run(tasks: list) -> tuple[list, int]:
 def main() -> None:
     with open(sys.argv[1], "rb") as file:
         given = tomllib.load(file)
-    env = resolve_env_config({**given["env"], "taskset": {"id": "verifiers_tasks", **given["env"]["taskset"]}})
+    env = resolve_env_config(
+        {**given["env"], "taskset": {"id": "verifiers_tasks", **given["env"]["taskset"]}}
+    )
     tasks = list(Sums(env.taskset))
     results, turns = asyncio.run(run(tasks))
     threaded: list = []
