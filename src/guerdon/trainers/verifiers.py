@@ -1,10 +1,10 @@
 """verifiers 0.4 and prime-rl: a reward of a task, or a function of the older releases' ``Rubric``.
 
 A task's rewards are coroutines that are called with what they name of ``task``, ``trace`` and ``runtime``, all at once;
-each gives a number, which counts with its weight, or an object whose every value counts with it, which is why components
-are metrics of the trace here. What they raise makes an errored trace, which prime-rl does not train on. A function of a
-``Rubric`` (up to verifiers 0.3) is called with what it names of the rollout and the row, and counts as 0 where it
-raises. Sources: ``verifiers/v1/task.py``, ``v1/utils/loaders.py``, ``legacy/rubrics/rubric.py``.
+each gives a number, which counts with its weight, or an object whose every value counts with it, which is why
+components are metrics of the trace here. What they raise makes an errored trace, which prime-rl does not train on.
+A function of a ``Rubric`` (up to verifiers 0.3) is called with what it names of the rollout and the row, and counts
+as 0 where it raises. Sources: ``verifiers/v1/task.py``, ``v1/utils/loaders.py``, ``legacy/rubrics/rubric.py``.
 """
 
 from __future__ import annotations
