@@ -114,3 +114,53 @@ def save_last_word_scorer(folder: Path) -> Path:
     model.save_pretrained(folder)
     tokenizer(chat=False).save_pretrained(folder)
     return folder
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789+-*/=.,!?() "
+LETTER_CHAT = (
+    "{% for m in messages %}{{ m['role'][0] }}{{ m['content'] }}{% endfor %}"
+    "{% if add_generation_prompt %}a{% endif %}"
+)
+
+
+def letter_tokenizer() -> Any:
+    """A token for each character, with a chat template."""
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    tokens = {token: i for i, token in enumerate(("[PAD]", "[UNK]", "[EOS]", *LETTERS))}
+    letters = Tokenizer(models.WordLevel(tokens, unk_token="[UNK]"))
+    letters.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+    letters.decoder = decoders.Fuse()
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=letters,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        eos_token="[EOS]",
+        padding_side="left",
+    )
+    made.chat_template = LETTER_CHAT
+    return made
+
+
+def save_policy(folder: Path, seed: int = 0) -> Path:
+    """A Llama of some thousand weights that writes letters, with its tokenizer, as a trainer starts from it."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=len(LETTERS) + 3,
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=128,
+        pad_token_id=0,
+        bos_token_id=None,
+        eos_token_id=2,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    letter_tokenizer().save_pretrained(folder)
+    return folder

@@ -464,10 +464,10 @@ def test_in_trainers() -> None:
         official_tests=[TESTS] * 2, time_limit=[1.0] * 2, input_mode=["stdio"] * 2,
     )  # fmt: skip
     assert scores == [1.0, 0.0]
-    verl = reward.as_function("verl")
+    verl = reward.to_verl(sync=True, components=sorted(METRICS))
     found = [verl("code", said, VERL["ground_truth"], {}) for said in (fenced(SUM), "no", fenced("print(("))]
     assert [one["score"] for one in found] == [1, 0, 0]
-    assert {frozenset(one) for one in found} == {frozenset(METRICS | {"score"})}
+    assert {frozenset(one) for one in found} == {frozenset(METRICS | {"score", "failed"})}
     openrlhf = reward.as_function("openrlhf")
     label = json.dumps({"tests": TESTS})
     assert openrlhf(["Add." + fenced(SUM)], ["Add."], [label])["rewards"] == [1.0]

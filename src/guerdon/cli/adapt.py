@@ -134,8 +134,8 @@ def _write(files: Mapping[str, str], folder: Path, overwrite: bool) -> list[Path
     if there and not overwrite:
         raise InputError(f"{there[0]} exists already; --overwrite replaces it, and -o names another folder")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for path, text in paths.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{error.filename} cannot be written: {error.strerror}") from None

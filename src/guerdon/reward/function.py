@@ -497,7 +497,7 @@ class RewardFunction(Adapted, Generic[Verdict]):
     # Other forms of the same reward.
 
     def as_function(self, convention: str, on_failure: str | float | None = None) -> Callable[..., Any]:
-        """The reward as a plain function in one of the field's conventions.
+        """The reward as a function in one of the field's conventions; a trainer's is what ``to`` gives.
 
         ``convention`` is ``trl``, ``tunix``, ``verl``, ``openrlhf``, ``response`` or ``reward-kit``;
         ``on_failure`` is ``"raise"``, ``"skip"`` (None in place of a score) or a number, by default what

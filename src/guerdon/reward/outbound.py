@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from guerdon.checks import finite
-from guerdon.errors import BindingError, InputError
+from guerdon.errors import BindingError
+from guerdon.reward import seams
 from guerdon.reward.composite import Rated
 from guerdon.types import EvaluateResult, Message, Sample
 
@@ -14,13 +15,18 @@ OnFailure = str | float | None
 
 
 def as_function(reward: Rated, convention: str, on_failure: OnFailure = None) -> Callable[..., Any]:
-    """``reward`` as a real function with the reward's name; see RewardFunction.as_function."""
+    """``reward`` as a function with the reward's name; see RewardFunction.as_function."""
     known = str(convention).lower().replace("_", "-")
+    if known in _TRAINERS:
+        assert seams.adapting is not None
+        options = {**_TRAINERS[known], "on_failure": on_failure}
+        function: Callable[..., Any] = seams.adapting(known, cast(Any, reward), options)
+        return function
     make = _MAKERS.get(known)
     if make is None:
-        raise BindingError(f"unknown convention {convention!r}; there are {', '.join(sorted(_MAKERS))}")
-    default: OnFailure = "skip" if known in ("trl", "tunix") else "raise"
-    policy = default if on_failure is None else on_failure
+        there = ", ".join(sorted({*_MAKERS, *_TRAINERS}))
+        raise BindingError(f"unknown convention {convention!r}; there are {there}")
+    policy = "raise" if on_failure is None else on_failure
     if policy not in ("raise", "skip"):
         try:
             policy = finite(policy)
@@ -63,55 +69,6 @@ def _sample(prompt: Any, completion: Any, columns: Mapping[str, Any]) -> Sample:
     return Sample.from_row(row)
 
 
-def _batched(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
-    def function(
-        prompts: Sequence[Any] | None = None, completions: Sequence[Any] = (), **columns: Any
-    ) -> list[float | None]:
-        completions = _plain(completions)
-        count = len(completions)
-        if prompts is not None and len(prompts) != count:
-            raise InputError(f"{len(prompts)} prompts for {count} completions")
-        given = prompts if prompts is not None else [None] * count
-        rows = {n: _plain(v) for n, v in columns.items()}
-        per_row = {n: v for n, v in rows.items() if isinstance(v, list | tuple) and len(v) == count}
-        step_now = getattr(columns.get("trainer_state"), "global_step", None)
-        step = {} if step_now is None else {"step": step_now}
-        samples = [
-            _sample(given[i], completions[i], {**step, **{n: v[i] for n, v in per_row.items()}})
-            for i in range(count)
-        ]
-        return [_number(result, policy) for result in reward.evaluate_batch(samples)]
-
-    return function
-
-
-def _verl(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
-    def function(
-        data_source: str, solution_str: str, ground_truth: Any, extra_info: Any = None, **kwargs: Any
-    ) -> dict[str, Any]:
-        columns = {"data_source": data_source, "ground_truth": ground_truth, **(extra_info or {}), **kwargs}
-        result = reward.evaluate(_sample(columns.pop("prompt", None), solution_str, columns))
-        score = _number(result, policy)
-        return {**{name: metric.score for name, metric in result.metrics.items()}, "score": score}
-
-    return function
-
-
-def _openrlhf(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
-    def function(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **kwargs: Any) -> Any:
-        samples = []
-        for query, prompt, label in zip(queries, prompts, labels, strict=True):
-            response = query[len(prompt) :] if query.startswith(prompt) else query
-            samples.append(_sample(prompt, response, {"ground_truth": label}))
-        results = reward.evaluate_batch(samples)
-        scores = [_number(result, policy) for result in results]
-        names = sorted({name for result in results for name in result.metrics})
-        logs = {n: [r.metrics[n].score if n in r.metrics else None for r in results] for n in names}
-        return {"rewards": scores, "scores": list(scores), "extra_logs": logs}
-
-    return function
-
-
 def _response(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
     def function(response: str, prompt: str = "", answer: Any = None, **metadata: Any) -> float | None:
         return _number(reward.evaluate(_sample(prompt, response, {"answer": answer, **metadata})), policy)
@@ -140,10 +97,8 @@ def _reward_kit(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
 
 
 _MAKERS: Mapping[str, Callable[[Any, OnFailure], Callable[..., Any]]] = {
-    "trl": _batched,
-    "tunix": _batched,
-    "verl": _verl,
-    "openrlhf": _openrlhf,
     "response": _response,
     "reward-kit": _reward_kit,
 }
+_TRAINERS: Mapping[str, Mapping[str, Any]] = {"trl": {}, "tunix": {}, "verl": {"sync": True}, "openrlhf": {}}
+"""Trainers whose rewards are functions, with what makes theirs a synchronous one."""

@@ -7,6 +7,7 @@ as its owner lives, and every call is answered when it is done, whatever others 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import itertools
 import os
@@ -21,12 +22,15 @@ from guerdon.reward.function import RewardFunction
 from guerdon.reward.loop import background_loop
 from guerdon.scoring.engine import Item, Limits
 from guerdon.scoring.outcome import Outcome, unpack
-from guerdon.scoring.pump import Pump
+from guerdon.scoring.pump import Pump, Station
 from guerdon.scoring.worker import ascore_samples, score_samples
 from guerdon.scoring.workers import Load
 from guerdon.types import EvaluateResult, Provenance, Sample
 
 Answer = Future[EvaluateResult]
+_JOIN_SECONDS = 5.0
+_GATHER_SECONDS = 0.005
+"""How long a batch that is not full waits for one more sample."""
 
 
 class Standing:
@@ -78,6 +82,34 @@ class Standing:
         return unpack(outcome, self._reward.provenance)
 
 
+class _StandingPump(Pump):
+    """The pump for a source that does not end: a batch is what comes together, since more may come only once it
+    is answered."""
+
+    def __init__(
+        self, reward: RewardFunction, source: queue.SimpleQueue[Item | None], limits: Limits, load: Load
+    ) -> None:
+        self._waiting = source
+        super().__init__(reward, iter(()), limits, load, may_block=True, in_order=False)
+
+    def _has_room(self, station: Station) -> bool:
+        # Nothing is put behind what runs: an idle worker, or a new one, may take it at once.
+        return super()._has_room(station) and (self._reward.is_async or not station.held)
+
+    def _units(self) -> Iterator[list[Item]]:
+        size = self._limits.batch_size if self._reward.is_batch else 1
+        while (item := self._waiting.get()) is not None:
+            unit = [item]
+            with contextlib.suppress(queue.Empty):
+                while len(unit) < size:
+                    more = self._waiting.get(timeout=_GATHER_SECONDS)
+                    if more is None:
+                        yield unit
+                        return
+                    unit.append(more)
+            yield unit
+
+
 class _Lane:
     """One engine with its source and the thread that hands out what comes; it ends as a whole."""
 
@@ -89,10 +121,11 @@ class _Lane:
         self._numbers = itertools.count()
         self._waiting: dict[int, Answer] = {}
         self._source: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
-        items = iter(self._source.get, None)
-        self._engine = Pump(reward, items, limits, load, may_block=True, in_order=False)
+        self._engine = _StandingPump(reward, self._source, limits, load)
         self._lock = threading.Lock()
-        threading.Thread(target=self._answer, name="guerdon-standing", daemon=True).start()
+        self._thread = threading.Thread(target=self._answer, name="guerdon-standing", daemon=True)
+        self._thread.start()
+        _lanes.add(self)
 
     def put(self, sample: Sample) -> Answer:
         answer: Answer = Future()
@@ -108,6 +141,13 @@ class _Lane:
     def close(self) -> None:
         """Take no more; what is in flight is still answered."""
         self._source.put(None)
+
+    def end(self) -> None:
+        """Drop what is in flight and let the workers go: the process is at its end."""
+        if self.process == os.getpid():
+            self._engine.abort()
+            self.close()
+            self._thread.join(_JOIN_SECONDS)
 
     def _answer(self) -> None:
         error: BaseException | None = None
@@ -132,3 +172,12 @@ class _Lane:
         for batch in self._engine:
             for record in batch:
                 yield record.position, record.outcome
+
+
+_lanes: weakref.WeakSet[_Lane] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    for lane in list(_lanes):
+        lane.end()

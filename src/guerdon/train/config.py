@@ -79,6 +79,10 @@ class GenerationConfig:
 class TrainingConfig:
     reward_function: Any = "math"
     """A name, ``file.py::function``, ``module.function``, a URL, or a list of these with weights."""
+    reward_parameters: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the reward, where it is one."""
+    reward_modules: list[str] = field(default_factory=list)
+    """Modules or files that are imported first, since they register rewards under names."""
     log_reward_stats: bool = False
     log_level: str = "info"
     train_data_dir: str | None = None
@@ -86,11 +90,18 @@ class TrainingConfig:
     test_data_dir: str | None = None
     """Held-out data; None holds out a part of the training data."""
     data_source: str = "file"
-    """``file``, ``gsm8k``, or ``arithmetic``, which is made on the spot."""
+    """``file``, ``gsm8k``, or ``arithmetic``, which is made on the spot; also a file, a folder or a hub id."""
+    split: str | None = None
+    """Of a folder or a hub dataset; None takes ``train`` where there is one."""
     prompt_column: str | None = None
+    """None takes ``prompt``, ``prompts``, ``messages``, ``question`` or ``problem``, whichever there is first."""
     answer_column: str | None = None
+    """Becomes the ground truth; None leaves that to the columns ``ground_truth`` and ``answer``."""
+    mapping: dict[str, str] = field(default_factory=dict)
+    """From the name that the reward reads to the column's."""
     system_prompt: str | None = None
     train_fraction: float = 0.9
+    """What is learnt from, the rest being held out; not used where there are held-out data anyway."""
     micro_batch_size: int = 4
     """Prompts a step."""
     num_batches: int | None = None
@@ -139,6 +150,11 @@ class Config:
     algorithm: str = "grpo"
     run_dir: str | None = None
     """The run's folder; None makes one under ``runs``."""
+    experiment_name: str | None = None
+    """A word for people, as is ``tags``."""
+    tags: list[str] = field(default_factory=list)
+    wandb_disabled: bool = False
+    """Whether ``training.wandb_project`` is left alone."""
     model: ModelConfig = field(default_factory=ModelConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     scheduler: SchedulerConfig = field(default_factory=SchedulerConfig)

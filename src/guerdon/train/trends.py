@@ -4,8 +4,9 @@ A run is looked at in windows of some steps, ten by default. When a window is co
 
 - its scores are judged as those of any scoring run (``guerdon.scoring.findings``): too sparse, saturated,
   clustered, constant, failing. A reward that is on its way up starts sparse and ends saturated, so this is
-  said only where two windows in a row are so and the reward did not rise from one to the other; and that a
-  reward is saturated which rose in the run is a notice, for then the data is learned;
+  said only where two windows in a row are so and the reward did not rise from one to the other. Sparse and
+  saturated are a grade milder than there, since half of the groups without variance is how many runs begin and
+  end; and that a reward is saturated which rose in the run is a notice, for then the data is learned;
 - it is compared with the windows before it: see ``_collapse``, ``_length``, ``_falling``, ``_flat``,
   ``_runaway`` and ``_failures``, where each rule stands with its formula.
 
@@ -19,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from guerdon.scoring.findings import Finding, Severity, figure, percent
+from guerdon.scoring.findings import Severity, figure, percent
 from guerdon.scoring.statistics import Statistics
 from guerdon.train.statistics import Observation
 from guerdon.train.windows import History, OpenWindow, Window
@@ -38,7 +39,7 @@ LOST = 1 / 3
 """A fall is one that loses this share of what there was between the lowest and the best."""
 
 RISEN = 0.02
-"""A rise that excuses other things exceeds two standard errors and this share of the scale."""
+"""A rise that excuses other things exceeds a standard error or two and this share of the scale."""
 
 GROWN = 2.0
 """A length, or a component beyond the unit scale, runs away once it has grown to so many times what it was."""
@@ -46,12 +47,16 @@ GROWN = 2.0
 LONGER = 20
 """Characters by which a completion must have grown besides: from 5 to 12 is no growth."""
 
+FAILED = 5
+"""Failures in a window below this number may be those of one odd step."""
+
 MORE_FAIL = 0.05
 """The share of samples by which failures must have grown since the first window."""
 
-CLEAR = 2
+CLEAR = 3
 """Windows in which a warning must not have been so before it counts as over."""
 
+_MILDER: Mapping[Severity, Severity] = {"critical": "warning", "warning": "notice", "notice": "notice"}
 _LEVELS = ("constant", "sparse", "saturated", "clustered", "not_applicable")
 _LEARNED = "The data is learned: end the run here, or go on with harder data."
 
@@ -107,9 +112,9 @@ class Trends:
         self._steps = steps
         self._history = History()
         self._open = OpenWindow()
-        self._flagged = False
+        self._fallen = False
         self._absent: dict[str, int] = {}
-        self._suspects: set[str] = set()
+        self._suspects: dict[str, Alarm] = {}
 
     @property
     def active(self) -> list[str]:
@@ -130,7 +135,14 @@ class Trends:
             return Turn()
         window, stats = closed
         self._history.add(window)
-        return self._turn([*self._levels(window, stats), *self._movements()])
+        suspects, self._suspects = self._suspects, {}
+        found = [*self._failures(window, stats), *self._movements(), *self._levels(window, stats)]
+        return self._turn([alarm for alarm in found if self._is_sure(alarm, suspects)])
+
+    def _is_sure(self, alarm: Alarm, suspects: Mapping[str, Alarm]) -> bool:
+        """What one window shows may pass; it is said where the next shows it too, but for growth at once."""
+        self._suspects[alarm.key] = alarm
+        return alarm.key in suspects or alarm.code in ("failures_grow", "runaway")
 
     def _turn(self, found: Sequence[Alarm]) -> Turn:
         alarms = {alarm.key: alarm for alarm in found}
@@ -145,33 +157,36 @@ class Trends:
     # The scores of a window by themselves.
 
     def _levels(self, window: Window, stats: Statistics) -> Iterator[Alarm]:
+        """What a scoring run would be told of these scores, unless the reward rises or has collapsed."""
         found = {finding.code: finding for finding in stats.findings() if finding.severity != "notice"}
-        yield from self._failures(window, found.get("failures"))
-        finding = next((found[code] for code in _LEVELS if code in found), None)  # type: ignore[index]
-        flagged, self._flagged = self._flagged, finding is not None
-        if finding is None or not flagged or self._rising():
+        finding = next((found[code] for code in _LEVELS if code in found), None)
+        if finding is None or self._fallen:
             return
         text = f"{_upper(window.steps)}: {finding.text[0].lower()}{finding.text[1:]}"
         first, now = self._history.first.reward, window.reward
         high = finding.code == "saturated" or (finding.code == "constant" and (stats.top_value or 0.0) > 0)
         if high and first and now and now.rise_from(first, 2, LEAST * self._history.scale):
-            yield Alarm("saturated", "notice", text, _LEARNED)
-        else:
-            yield Alarm(finding.code, finding.severity, text, finding.remedy)
+            if not self._rising(self._history.before):
+                yield Alarm("saturated", "notice", text, _LEARNED)
+        elif not self._rising():
+            mild = finding.code in ("sparse", "saturated")
+            severity = _MILDER[finding.severity] if mild else finding.severity
+            yield Alarm(finding.code, severity, text, finding.remedy)
 
-    def _rising(self) -> bool:
-        before, last = self._history.before, self._history.last.reward
-        if before is None or before.reward is None or last is None:
-            return False
-        return last.rise_from(before.reward, 2, RISEN * self._history.scale)
+    def _rising(self, *since: Window | None) -> bool:
+        """Whether the reward has risen since one of some windows, by default the first and the one before."""
+        last, history = self._history.last.reward, self._history
+        earlier = [w.reward for w in since or (history.first, history.before) if w is not None and w.reward]
+        return last is not None and any(last.rise_from(e, 2, RISEN * history.scale) for e in earlier)
 
-    def _failures(self, window: Window, finding: Finding | None) -> Iterator[Alarm]:
+    def _failures(self, window: Window, stats: Statistics) -> Iterator[Alarm]:
         """Failures run away where their share has grown by 0.05 and four standard errors since the start.
 
         The error is that of a share, √(p(1 − p)/n), for the share p of both windows together. Where they
-        did not grow they are told as in any scoring run, from one in a hundred on.
+        did not grow they are told as in any scoring run, from one in a hundred on, and from five on.
         """
-        first = self._history.first
+        told = (f for f in stats.findings() if f.code == "failures" and f.severity != "notice")
+        finding, first = next(told, None), self._history.first
         grown = window.failing - first.failing
         both = (window.failed + first.failed) / (window.count + first.count)
         error = (both * (1 - both) * (1 / window.count + 1 / first.count)) ** 0.5
@@ -180,33 +195,20 @@ class Trends:
             text = f"Failures grow: {percent(window.failing)} of the samples failed in {window.steps}, "
             text += f"{percent(first.failing)} in {first.steps}."
             yield Alarm("failures_grow", "critical" if window.failing > 0.5 else "warning", text, remedy)
-        elif finding is not None:
+        elif finding is not None and window.failed >= FAILED:
             text = f"{_upper(window.steps)}: {finding.text}"
             yield Alarm("failures", finding.severity, text, remedy)
 
     # A window beside those before it.
 
     def _movements(self) -> Iterator[Alarm]:
-        suspects, self._suspects = self._suspects, set()
-        collapsed = False
-        for alarm in self._collapse():
-            collapsed = True
-            yield from self._if_again(alarm, suspects)
+        collapse = list(self._collapse())
+        self._fallen = bool(collapse)
+        yield from collapse
         yield from self._length()
-        told = False
-        for alarm in self._falling(collapsed):
-            told = True
-            yield from self._if_again(alarm, suspects)
-        if not told and not collapsed:
-            for alarm in self._flat():
-                yield from self._if_again(alarm, suspects)
+        falling = list(self._falling(self._fallen))
+        yield from falling or (() if collapse else self._flat())
         yield from self._runaway()
-
-    def _if_again(self, alarm: Alarm, suspects: set[str]) -> Iterator[Alarm]:
-        """What one window shows may be a passing dip; it is said where the next shows it too."""
-        self._suspects.add(alarm.key)
-        if alarm.key in suspects:
-            yield alarm
 
     def _collapse(self) -> Iterator[Alarm]:
         """The reward collapses where its mean has fallen from its best window, in two windows in a row.
@@ -240,7 +242,7 @@ class Trends:
             return
         then = half[-1]
         if then.reward and last.reward:
-            if last.reward.rise_from(then.reward, 2, RISEN * self._history.scale):
+            if last.reward.rise_from(then.reward, 1, RISEN * self._history.scale):
                 return
             rewards = f"the reward went from {figure(then.reward.mean)} to {figure(last.reward.mean)}"
         else:

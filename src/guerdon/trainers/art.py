@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from guerdon.trainers._packages import package
-from guerdon.trainers._thin import module_name, module_text, word
 from guerdon.trainers.adapter import Adapter
 from guerdon.trainers.columns import sample_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import thin_file, word
 from guerdon.types import EvaluateResult, Sample
 
 
@@ -90,9 +90,10 @@ def _exception_of(result: EvaluateResult) -> Any:
 
 
 def _recipe(wanted: Wanted) -> Recipe:
-    module, name = module_name(wanted, "art"), word(wanted)
+    name = word(wanted)
+    module = f"{name}_art"
     return Recipe(
-        files={f"{module}.py": module_text(wanted, "ART", "to_art")},
+        files={f"{module}.py": thin_file(wanted, title="ART", attribute=name, trainer="art")},
         lines=f"from {module} import {name}\n\n"
         f"groups = await art.gather_trajectory_groups(groups, after_each={name})\n",
         note=f"Or in the rollout function: return await {name}.score(trajectory). "

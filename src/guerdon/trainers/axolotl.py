@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from guerdon.trainers._thin import module_name, module_text, word
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import thin_file, word
 from guerdon.trainers.trl import make
 
 
 def _recipe(wanted: Wanted) -> Recipe:
-    name, module = word(wanted), module_name(wanted, "axolotl")
+    name = word(wanted)
+    module = f"{name}_axolotl"
     return Recipe(
-        files={f"{module}.py": module_text(wanted, "axolotl", "to_trl")},
+        files={f"{module}.py": thin_file(wanted, title="axolotl", attribute=name, trainer="trl")},
         lines=f"rl: grpo\ntrl:\n  reward_funcs:\n    - {module}.{name}",
         note=(
             f"Run `axolotl train CONFIG.yaml` where {module}.py is, with PYTHONPATH=. set: what axolotl cannot "

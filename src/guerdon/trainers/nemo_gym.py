@@ -9,10 +9,10 @@ from guerdon.data.gym_rollouts import field_name, sample_of_rollout
 from guerdon.errors import BindingError
 from guerdon.trainers._packages import package, refuse_skip
 from guerdon.trainers._sums import Sums
-from guerdon.trainers._thin import options_source, reward_source, slug
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import options_source, reward_source, slug
 from guerdon.types import EvaluateResult
 
 _VERDICT = frozenset({"reward_components", "mask_sample", "failure_kind", "failure_reason"})

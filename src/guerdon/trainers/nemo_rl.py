@@ -15,10 +15,10 @@ from guerdon.errors import BindingError, InputError
 from guerdon.reward.registry import resolve
 from guerdon.trainers._packages import package, refuse_skip
 from guerdon.trainers._sums import Sums
-from guerdon.trainers._thin import located, slug
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import absolute, slug
 from guerdon.types import Sample
 
 _INSTALL = "it comes with NeMo RL's repository, github.com/NVIDIA-NeMo/RL"
@@ -209,7 +209,7 @@ def recipe(wanted: Wanted) -> Recipe:
         "sys.argv = sys.argv[1:]\n"
         'runpy.run_path(sys.argv[0], run_name="__main__")\n'
     )
-    told = {"reward": located(wanted.spec), "parameters": dict(wanted.parameters), **wanted.options}
+    told = {"reward": absolute(wanted.spec), "parameters": dict(wanted.parameters), **wanted.options}
     # JSON is YAML, and quotes what would mean something else there.
     inner = "".join(
         f"    {name}: {json.dumps(value)}\n" for name, value in told.items() if value not in ({}, None)

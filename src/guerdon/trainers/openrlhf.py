@@ -15,7 +15,7 @@ from guerdon.errors import InputError
 from guerdon.trainers.columns import plain
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import thin_file
+from guerdon.trainers.thin import thin_file, word
 
 
 class OpenRLHFReward(Pointwise):
@@ -63,7 +63,7 @@ def _recipe(wanted: Wanted) -> Recipe:
             note=f"{labels} A failed sample is an error status here, after which OpenRLHF ends; with --on-failure "
             "a file is written that asks the same server and gives a number instead.",
         )
-    name = "guerdon_openrlhf.py"
+    name = f"{word(wanted)}_openrlhf.py"
     return Recipe(
         files={name: thin_file(wanted, title="OpenRLHF", attribute="reward_func", trainer="openrlhf")},
         lines=f"--reward.remote_url {name} --data.label_key ground_truth",

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from guerdon.trainers._packages import package, refuse_skip
-from guerdon.trainers._thin import options_source, reward_source, slug
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import options_source, reward_source, slug
 from guerdon.types import EvaluateResult, Sample
 
 _INSTALL = "pip install skyrl-gym"

@@ -15,7 +15,7 @@ from guerdon.errors import InputError
 from guerdon.trainers.columns import plain
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import thin_file
+from guerdon.trainers.thin import thin_file, word
 from guerdon.types import EvaluateResult, Sample
 
 
@@ -73,11 +73,10 @@ def _recipe(wanted: Wanted) -> Recipe:
             note="A failed sample is an error status here, which slime tries ten times before it ends; with "
             "--on-failure a file is written that asks the same server and gives a number instead.",
         )
+    module = f"{word(wanted)}_slime"
     return Recipe(
-        files={
-            "guerdon_slime.py": thin_file(wanted, title="slime", attribute="custom_rm", trainer="slime"),
-        },
-        lines="--custom-rm-path guerdon_slime.custom_rm --label-key ground_truth --metadata-key metadata",
+        files={f"{module}.py": thin_file(wanted, title="slime", attribute="custom_rm", trainer="slime")},
+        lines=f"--custom-rm-path {module}.custom_rm --label-key ground_truth --metadata-key metadata",
         note="The file's folder must be on PYTHONPATH in Ray's runtime environment.",
     )
 

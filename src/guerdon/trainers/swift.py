@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from guerdon.errors import InputError
-from guerdon.trainers._thin import expression, module_name, word
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import made, word
 from guerdon.trainers.trl import asks_for
 from guerdon.types import Sample
 
@@ -96,7 +96,8 @@ def make(reward: Any, **options: Any) -> SwiftReward:
 
 
 def _recipe(wanted: Wanted) -> Recipe:
-    name, module = word(wanted), module_name(wanted, "swift")
+    name = word(wanted)
+    module = f"{name}_swift"
     key = f"guerdon_{name}" if name in TAKEN else name
     return Recipe(
         files={
@@ -104,7 +105,7 @@ def _recipe(wanted: Wanted) -> Recipe:
                 f'"""The reward {wanted.reward.name} for ms-swift."""\n\n'
                 "from swift.rewards import orms\n\n"
                 "from guerdon import get_reward_function\n\n"
-                f"orms[{key!r}] = {expression(wanted, 'to_swift')}\n"
+                f"orms[{key!r}] = {made(wanted, 'swift')}\n"
             )
         },
         lines=(

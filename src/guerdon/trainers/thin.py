@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import keyword
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from guerdon.errors import InputError
 from guerdon.trainers.registry import Wanted
 
 
@@ -22,26 +24,72 @@ def absolute(spec: str) -> str:
     return spec
 
 
+def slug(name: str) -> str:
+    """A reward's name as a module, a function or a variable may have it.
+
+    >>> slug("accuracy-format v1"), slug("class"), slug("2nd")
+    ('accuracy_format_v1', 'reward_class', 'reward_2nd')
+    """
+    found = re.sub(r"\W+", "_", name).strip("_")
+    return f"reward_{found}".rstrip("_") if not found.isidentifier() or keyword.iskeyword(found) else found
+
+
+def word(wanted: Wanted) -> str:
+    """The reward's name as one that Python can import."""
+    return slug(wanted.reward.name)
+
+
+def reward_source(wanted: Wanted) -> str:
+    """The source of the reward; the file that it stands in imports ``get_reward_function``."""
+    return call("get_reward_function", [absolute(wanted.spec)], wanted.parameters)
+
+
+def made(wanted: Wanted, trainer: str) -> str:
+    """The source of what ``trainer`` takes; the file that it stands in imports ``get_reward_function``."""
+    method = f"to_{trainer.replace('-', '_')}"
+    return f"{reward_source(wanted)}.{call(method, [], wanted.options)}"
+
+
 def thin_file(wanted: Wanted, *, title: str, attribute: str, trainer: str) -> str:
     """The text of a module whose ``attribute`` is the reward as ``trainer`` takes it; ``title`` is its own name."""
-    method = f"to_{trainer.replace('-', '_')}"
-    found = call("get_reward_function", [absolute(wanted.spec)], wanted.parameters)
     return (
         f'"""{wanted.reward.name} for {title}."""\n\n'
         "from guerdon import get_reward_function\n\n"
-        f"{attribute} = {found}.{call(method, [], wanted.options)}\n"
+        f"{attribute} = {made(wanted, trainer)}\n"
     )
 
 
 def call(function: str, values: list[Any], named: Mapping[str, Any]) -> str:
-    """The source of a call.
+    """The source of a call. Raises InputError for a value that no literal can stand for.
 
     >>> call("get", ["math"], {"tolerance": 0.1, "class": 1})
     "get('math', tolerance=0.1, **{'class': 1})"
     """
+    for name, value in named.items():
+        if not _is_literal(value):
+            raise InputError(
+                f"{name}={value!r} cannot be written to a file; fix it in a reward of your own and name that"
+            )
     fit = {
         name: value for name, value in named.items() if name.isidentifier() and not keyword.iskeyword(name)
     }
     rest = {name: value for name, value in named.items() if name not in fit}
     parts = [repr(value) for value in values] + [f"{name}={value!r}" for name, value in fit.items()]
     return f"{function}({', '.join([*parts, f'**{rest!r}'] if rest else parts)})"
+
+
+def options_source(options: Mapping[str, Any]) -> str:
+    """An adapter's options as keyword arguments.
+
+    >>> options_source({"on_failure": 0.5, "workers": 2})
+    'on_failure=0.5, workers=2'
+    """
+    return call("", [], options)[1:-1]
+
+
+def _is_literal(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(_is_literal(k) and _is_literal(v) for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(_is_literal, value))
+    return value is None or type(value) in (str, int, float, bool)

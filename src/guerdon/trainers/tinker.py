@@ -20,10 +20,10 @@ from weakref import WeakValueDictionary
 
 from guerdon.errors import InputError
 from guerdon.trainers._packages import package
-from guerdon.trainers._thin import module_name, module_text, word
 from guerdon.trainers.columns import messages_of, sample_of
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import thin_file, word
 from guerdon.types import EvaluateResult
 
 _INSTALL = "pip install tinker-cookbook"
@@ -254,8 +254,11 @@ from tinker_cookbook.tokenizer_utils import get_tokenizer
 
 
 def _recipe(wanted: Wanted) -> Recipe:
-    module, name = module_name(wanted, "tinker"), word(wanted)
-    text = module_text(wanted, "tinker-cookbook", "to_tinker").replace(f"{_IMPORTED}\n", _IMPORTS, 1)
+    name = word(wanted)
+    module = f"{name}_tinker"
+    text = thin_file(wanted, title="tinker-cookbook", attribute=name, trainer="tinker").replace(
+        f"{_IMPORTED}\n", _IMPORTS, 1
+    )
     return Recipe(
         files={f"{module}.py": text + _BUILDER.replace("{name}", name)},
         lines=f"from {module} import DatasetBuilder\n\n"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from guerdon.errors import BindingError, InputError
-from guerdon.trainers._thin import module_name, module_text, word
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import samples_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import thin_file, word
 from guerdon.types import EvaluateResult, Sample
 
 Numbers = list[float | None]
@@ -224,9 +224,10 @@ def _better(first: float | None, second: float | None) -> int:
 
 
 def _recipe(wanted: Wanted) -> Recipe:
-    name, module = word(wanted), module_name(wanted, "trl")
+    name = word(wanted)
+    module = f"{name}_trl"
     return Recipe(
-        files={f"{module}.py": module_text(wanted, "TRL", "to_trl")},
+        files={f"{module}.py": thin_file(wanted, title="TRL", attribute=name, trainer="trl")},
         lines=(
             "trl grpo --model_name_or_path MODEL --dataset_name DATASET --output_dir OUTPUT \\\n"
             f"  --reward_funcs {module}.{name}"

@@ -60,7 +60,7 @@ class TunixReward(Adapter):
             samples_of(prompts, completions, columns), step=self._step(identities, mode), mode=mode
         )
         self._scored.results = results
-        return self._numbers(results, identities or [_key(prompt) for prompt in prompts])
+        return self.numbers(results, identities or [_key(prompt) for prompt in prompts])
 
     def metrics(
         self, /, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
@@ -97,7 +97,8 @@ class TunixReward(Adapter):
             self._last_step = first // len(set(identities))
         return self._last_step
 
-    def _numbers(self, results: Sequence[EvaluateResult], groups: Sequence[str]) -> list[float]:
+    def numbers(self, results: Sequence[EvaluateResult], groups: Sequence[str]) -> list[float]:
+        """The number for each result, by the policy; ``groups`` says which of them belong to one prompt."""
         given = [self.number(result) for result in results]
         scores: dict[str, list[float]] = {}
         for group, number in zip(groups, given, strict=True):

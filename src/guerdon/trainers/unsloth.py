@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from guerdon.trainers._thin import module_name, module_text, word
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import thin_file, word
 from guerdon.trainers.trl import make
 
 
 def _recipe(wanted: Wanted) -> Recipe:
-    name, module = word(wanted), module_name(wanted, "unsloth")
+    name = word(wanted)
+    module = f"{name}_unsloth"
     return Recipe(
-        files={f"{module}.py": module_text(wanted, "Unsloth", "to_trl")},
+        files={f"{module}.py": thin_file(wanted, title="Unsloth", attribute=name, trainer="trl")},
         lines=(
             "from unsloth import FastLanguageModel\n"
             "from trl import GRPOConfig, GRPOTrainer\n\n"

@@ -15,11 +15,11 @@ from typing import Any
 
 from guerdon.errors import BindingError
 from guerdon.trainers._packages import package
-from guerdon.trainers._thin import module_name, module_text, word
 from guerdon.trainers.columns import sample_of
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
 from guerdon.trainers.rubrics import from_verifiers
+from guerdon.trainers.thin import thin_file, word
 from guerdon.types import EvaluateResult, Sample
 
 _OF_A_RUBRIC = ("answer", "info", "task")
@@ -150,10 +150,15 @@ def _value(value: Any) -> Any:
 
 
 def _recipe(wanted: Wanted) -> Recipe:
-    module, name = module_name(wanted, "verifiers"), word(wanted)
+    name = word(wanted)
+    module = f"{name}_verifiers"
     function = json.dumps(f"{module}:{name}")
     return Recipe(
-        files={f"{module}.py": module_text(wanted, "verifiers and prime-rl", "to_verifiers")},
+        files={
+            f"{module}.py": thin_file(
+                wanted, title="verifiers and prime-rl", attribute=name, trainer="verifiers"
+            )
+        },
         lines=f"[env.taskset.task.rewards.{name}]\nfn = {function}\nweight = 1.0\n",
         note="The file's folder must be on PYTHONPATH. The lines are those of vf-eval; in prime-rl the environment's "
         f"task set has them: taskset = {{ id = …, task.rewards.{name} = {{ fn = {function}, weight = 1.0 }} }}. "
