@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_work import run
-from train.recorded import Verdict, batch
+from click.testing import CliRunner
 
 from guerdon import open_dataset, reward_function, score
+from guerdon.cli.app import app
 from guerdon.errors import InputError
 from guerdon.train.folder import RunFolder
 from guerdon.train.monitor import RunMonitor
@@ -19,6 +19,7 @@ from guerdon.train.records import RunRecord
 from guerdon.train.samples import KeptSample, SamplesFile, read_samples
 from guerdon.trainers.adapter import Adapter, ScoredBatch
 from guerdon.types import EvaluateResult, MetricResult, Sample, StepOutput
+from train.recorded import Verdict, batch
 
 
 def keep(path: Path, batches: Sequence[ScoredBatch]) -> list[KeptSample]:
@@ -92,7 +93,7 @@ def test_samples_come_back_as_they_were(tmp_path: Path, form: str) -> None:
     samples = FORMS[form]
     found = keep(tmp_path, [scored(samples, [EvaluateResult(1.0)] * len(samples))])
     assert [one.sample for one in found] == samples
-    assert list(open_dataset(tmp_path / "samples.parquet"))[0].messages == samples[0].messages
+    assert next(iter(open_dataset(tmp_path / "samples.parquet"))).messages == samples[0].messages
 
 
 def test_ground_truths_without_one_type_keep_theirs(tmp_path: Path) -> None:
@@ -137,8 +138,7 @@ def stepped(response: str, ground_truth: str, step: int, level: int, mode: str =
 '''
 
 
-@pytest.mark.parametrize("name", ["samples.parquet"])
-def test_a_run_is_scored_again_by_the_command_line(tmp_path: Path, name: str) -> None:
+def test_a_run_is_scored_again_by_the_command_line(tmp_path: Path) -> None:
     reward = tmp_path / "rewards.py"
     reward.write_text(STEPPED)
     adapter = Adapter(f"{reward}::stepped", workers=0)
@@ -152,16 +152,17 @@ def test_a_run_is_scored_again_by_the_command_line(tmp_path: Path, name: str) ->
     monitor.close()
     assert first == [0.5, 0.0, 0.5, 0.0, 1.0, 0.0, 1.0, 0.0]
     again = tmp_path / "again.jsonl"
-    done = run(
+    line = [
         "score",
         f"{reward}::stepped",
-        str(tmp_path / "run" / name),
+        str(tmp_path / "run" / "samples.parquet"),
         "-o",
         str(again),
         "--group-by",
         "run.group",
-    )
-    assert done.returncode == 0, done.stderr
+    ]
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == 0, done.output
     rows = [json.loads(line) for line in again.read_text().splitlines()]
     assert [row["score"] for row in rows] == first
     assert {row["version"] for row in rows} == {
