@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 
 from guerdon import reward_function
 
@@ -29,9 +30,10 @@ async def amoody(response: str) -> float | None:
 
 
 @reward_function
-def patient(response: str) -> float:
-    """Takes long where it is held."""
+def patient(response: str, mark: str = "") -> float:
+    """Takes long where it is held, and says that it has begun by making the file ``mark``."""
     if response == "held":
+        Path(mark).touch()
         time.sleep(60)
     return 1.0
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import pickle
 import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
 import pytest
 
 from guerdon import RewardFunction, Sample, reward_function, weighted
-from guerdon.errors import BindingError, NotApplicableError, ResolutionError
+from guerdon.errors import BindingError, CrashError, NotApplicableError, ResolutionError
 from guerdon.trainers import Adapter, ScoredBatch, find_trainer, trainers
 from trainers import adapter_rewards as rewards
 
@@ -63,11 +66,18 @@ def test_the_async_twin_and_threads_give_the_same() -> None:
     adapter.close()
 
 
-def test_a_slow_sample_keeps_no_other_waiting() -> None:
+def test_a_slow_sample_keeps_no_other_waiting(tmp_path: Path) -> None:
     adapter = Adapter(rewards.patient, timeout=30.0, workers=2)
-    adapter.results([sample("quick")])
-    slow = threading.Thread(target=adapter.results, args=([sample("held")],), daemon=True)
+    mark = tmp_path / "begun"
+
+    def hold() -> None:
+        with contextlib.suppress(CrashError):  # when the process ends
+            adapter.results([sample("held", mark=str(mark))])
+
+    slow = threading.Thread(target=hold, daemon=True)
     slow.start()
+    while not mark.exists():
+        time.sleep(0.01)
     assert adapter.results([sample("quick")])[0].score == 1.0
     assert slow.is_alive()
     adapter.close()

@@ -12,9 +12,7 @@ PRINTABLE = "".join(c for c in string.printable if c not in "\t\r\x0b\x0c")
 SUMS = "0123456789+-=. "
 """What sums are written in: so few characters that a model soon stumbles upon a right answer."""
 PAD, EOS, UNKNOWN = "<pad>", "<eos>", "<unk>"
-_TEMPLATE = (
-    "{% for message in messages %}{{ message['content'] }}{% if not loop.last %}{{ '\\n' }}{% endif %}{% endfor %}"
-)
+_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% if not loop.last %}{{ '\\n' }}{% endif %}{% endfor %}"
 
 
 def alphabet_of(config: Config) -> str:

@@ -61,7 +61,11 @@ class TrlRun:
         done = self._resumed()
         if done >= self._total:
             return
-        with quiet(self._job.config.training.log_level), _threads(self._job.config), _Interruptions(self._stop):
+        with (
+            quiet(self._job.config.training.log_level),
+            _threads(self._job.config),
+            _Interruptions(self._stop),
+        ):
             try:
                 self._trainer = self._made()
                 self._started = time.perf_counter()
@@ -180,7 +184,9 @@ class TrlRun:
         problems = [*self._job.train, *self._job.test]
         chats = [problem for problem in problems if not isinstance(problem.prompt, str)]
         if chats and len(chats) < len(problems):
-            raise InputError("some prompts are plain text and some are conversations; make them all of one kind")
+            raise InputError(
+                "some prompts are plain text and some are conversations; make them all of one kind"
+            )
         if chats and tokenizer.chat_template is None:
             raise InputError(
                 f"the prompts are conversations and {self._job.config.model.path} has no chat template; take a model "

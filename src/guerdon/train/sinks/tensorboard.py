@@ -19,7 +19,6 @@ class TensorBoardSink:
         self._folder = folder
         self._events = _module("tensorboard.compat.proto.event_pb2")
         self._summaries = _module("tensorboard.compat.proto.summary_pb2")
-        self._scalars = _module("tensorboard.plugins.scalar.metadata")
         self._histograms = _module("tensorboard.plugins.histogram.metadata")
         self._tensors = _module("tensorboard.util.tensor_util")
         self._writer: Any = None
@@ -28,11 +27,10 @@ class TensorBoardSink:
         """Add the step's scalars and histograms."""
         summary = self._summaries.Summary()
         for name, value in report.scalars.items():
-            metadata = self._scalars.create_summary_metadata(display_name=None, description=None)
-            summary.value.add(tag=name, metadata=metadata, tensor=self._tensor(value, "float32"))
+            summary.value.add(tag=name, simple_value=value)
         for name, bars in report.histograms.items():
             metadata = self._histograms.create_summary_metadata(display_name=None, description=None)
-            summary.value.add(tag=name, metadata=metadata, tensor=self._tensor(_buckets(bars), "float64"))
+            summary.value.add(tag=name, metadata=metadata, tensor=self._tensor(_buckets(bars)))
         self._add(self._events.Event(wall_time=time.time(), step=report.step, summary=summary))
 
     def resume(self, step: int) -> None:
@@ -58,9 +56,9 @@ class TensorBoardSink:
             self._writer = writers.EventFileWriter(str(self._folder))
         self._writer.add_event(event)
 
-    def _tensor(self, value: Any, kind: str) -> Any:
+    def _tensor(self, value: Any) -> Any:
         numpy = importlib.import_module("numpy")
-        return self._tensors.make_tensor_proto(numpy.asarray(value, dtype=kind))
+        return self._tensors.make_tensor_proto(numpy.asarray(value, dtype="float64"))
 
 
 def _buckets(bars: Histogram) -> list[tuple[float, float, float]]:

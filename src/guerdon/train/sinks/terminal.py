@@ -241,12 +241,12 @@ def _pieces(report: StepReport, ascii_only: bool) -> tuple[str, list[str]]:
         rest.append(f"{get('failed', 0.0):,.0f} failed")
     if (length := get("length/mean")) is not None:
         rest.append(f"{figure(round(length, 1))} characters")
-    if (speed := get("tokens_per_second")) is not None:
-        rest.append(f"{speed:,.0f} tokens/s")
-    if (seconds := get("time/step")) is not None:
-        rest.append(f"{duration(seconds, ascii_only=ascii_only)}/step")
     if (share := get("time/reward_share")) is not None:
         rest.append(f"{share:.0%} in rewards")
+    if (seconds := get("time/step")) is not None:
+        rest.append(f"{duration(seconds, ascii_only=ascii_only)}/step")
+    if (speed := get("tokens_per_second")) is not None:
+        rest.append(f"{speed:,.0f} tokens/s")
     return head, rest
 
 
