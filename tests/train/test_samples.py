@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_work import run
-from train.recorded import Verdict, batch
+from click.testing import CliRunner
 
 from guerdon import open_dataset, reward_function, score
+from guerdon.cli.app import app
 from guerdon.errors import InputError
 from guerdon.train.folder import RunFolder
 from guerdon.train.monitor import RunMonitor
@@ -19,6 +19,7 @@ from guerdon.train.records import RunRecord
 from guerdon.train.samples import KeptSample, SamplesFile, read_samples
 from guerdon.trainers.adapter import Adapter, ScoredBatch
 from guerdon.types import EvaluateResult, MetricResult, Sample, StepOutput
+from train.recorded import Verdict, batch
 
 
 def keep(path: Path, batches: Sequence[ScoredBatch]) -> list[KeptSample]:
@@ -36,7 +37,9 @@ def keep(path: Path, batches: Sequence[ScoredBatch]) -> list[KeptSample]:
 
 def scored(samples: Sequence[Sample], results: Sequence[EvaluateResult]) -> ScoredBatch:
     adapter = Adapter("exact_match", workers=0)
-    return ScoredBatch(samples=samples, results=results, seconds=0.1, step=None, mode="train", adapter=adapter)
+    return ScoredBatch(
+        samples=samples, results=results, seconds=0.1, step=None, mode="train", adapter=adapter
+    )
 
 
 def chat(response: str, **more: Any) -> Sample:
@@ -48,7 +51,8 @@ def test_what_is_kept_of_a_sample(tmp_path: Path) -> None:
     result = EvaluateResult(0.5, "half", {"format": MetricResult(1.0, weight=0.5, reason="kept")})
     failed = EvaluateResult(error="it broke", error_kind="timeout")
     one, two, three = keep(
-        tmp_path, [scored([sample, chat("5", ground_truth="4")], [result, failed]), scored([chat("6")], [result])]
+        tmp_path,
+        [scored([sample, chat("5", ground_truth="4")], [result, failed]), scored([chat("6")], [result])],
     )
     assert (one.step, one.position, one.mode, two.position, three.step) == (1, 0, "train", 1, 2)
     assert one.sample == sample
@@ -63,7 +67,11 @@ def test_what_is_kept_of_a_sample(tmp_path: Path) -> None:
 LONE = "\ud800"
 TOOLS = [
     {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": "x"}]},
-    {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}],
+    },
 ]
 FORMS = {
     "empty": [chat("")],
@@ -74,7 +82,9 @@ FORMS = {
     "lists": [chat("4", ground_truth=["a", "b"])],
     "objects": [chat("4", ground_truth={"a": 1, "b": [True]})],
     "whole and broken numbers": [chat("4", id=1), chat("5", id=2)],
-    "odd columns": [chat("4", metadata={"score": 9, "mode": "x", "run.step": 3, "ü": None, "deep": {"a": [1, 2.5]}})],
+    "odd columns": [
+        chat("4", metadata={"score": 9, "mode": "x", "run.step": 3, "ü": None, "deep": {"a": [1, 2.5]}})
+    ],
 }
 
 
@@ -83,7 +93,7 @@ def test_samples_come_back_as_they_were(tmp_path: Path, form: str) -> None:
     samples = FORMS[form]
     found = keep(tmp_path, [scored(samples, [EvaluateResult(1.0)] * len(samples))])
     assert [one.sample for one in found] == samples
-    assert list(open_dataset(tmp_path / "samples.parquet"))[0].messages == samples[0].messages
+    assert next(iter(open_dataset(tmp_path / "samples.parquet"))).messages == samples[0].messages
 
 
 def test_ground_truths_without_one_type_keep_theirs(tmp_path: Path) -> None:
@@ -128,8 +138,7 @@ def stepped(response: str, ground_truth: str, step: int, level: int, mode: str =
 '''
 
 
-@pytest.mark.parametrize("name", ["samples.parquet"])
-def test_a_run_is_scored_again_by_the_command_line(tmp_path: Path, name: str) -> None:
+def test_a_run_is_scored_again_by_the_command_line(tmp_path: Path) -> None:
     reward = tmp_path / "rewards.py"
     reward.write_text(STEPPED)
     adapter = Adapter(f"{reward}::stepped", workers=0)
@@ -143,11 +152,22 @@ def test_a_run_is_scored_again_by_the_command_line(tmp_path: Path, name: str) ->
     monitor.close()
     assert first == [0.5, 0.0, 0.5, 0.0, 1.0, 0.0, 1.0, 0.0]
     again = tmp_path / "again.jsonl"
-    done = run("score", f"{reward}::stepped", str(tmp_path / "run" / name), "-o", str(again), "--group-by", "run.group")
-    assert done.returncode == 0, done.stderr
+    line = [
+        "score",
+        f"{reward}::stepped",
+        str(tmp_path / "run" / "samples.parquet"),
+        "-o",
+        str(again),
+        "--group-by",
+        "run.group",
+    ]
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == 0, done.output
     rows = [json.loads(line) for line in again.read_text().splitlines()]
     assert [row["score"] for row in rows] == first
-    assert {row["version"] for row in rows} == {one.version for one in RunRecord.of(tmp_path / "run").samples()}
+    assert {row["version"] for row in rows} == {
+        one.version for one in RunRecord.of(tmp_path / "run").samples()
+    }
 
 
 def test_a_run_without_samples_leaves_no_file(tmp_path: Path) -> None:

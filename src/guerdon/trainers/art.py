@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from guerdon.trainers._packages import package
-from guerdon.trainers._thin import module_name, module_text, word
 from guerdon.trainers.adapter import Adapter
 from guerdon.trainers.columns import sample_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import thin_file, word
 from guerdon.types import EvaluateResult, Sample
 
 
@@ -24,7 +24,7 @@ class ArtReward(Adapter):
     """A reward for ART: ``after_each=reward`` for groups, ``await reward.score(trajectory)`` in a rollout.
 
     The metadata of a trajectory and of its group are columns; the last reply is the completion. The metrics
-    ``NAME/failed`` and ``NAME/COMPONENT`` are the same for every trajectory, and what went wrong is in its log. A failed
+    ``NAME/failed`` and ``NAME/COMPONENT`` are the same for every trajectory; what went wrong is in its log. A failed
     trajectory gets 0 unless ``on_failure`` is another number; ``on_failure="skip"`` leaves it out of its group and
     among the group's exceptions.
     """
@@ -68,7 +68,9 @@ class ArtReward(Adapter):
         return trajectory
 
 
-def _sample_of(trajectory: Any, shared: Mapping[str, Any], columns: Mapping[str, Any] | None = None) -> Sample:
+def _sample_of(
+    trajectory: Any, shared: Mapping[str, Any], columns: Mapping[str, Any] | None = None
+) -> Sample:
     """The trajectory up to its last reply, which is the completion."""
     messages: Sequence[Any] = trajectory.messages()
     replies = [i for i, message in enumerate(messages) if message["role"] == "assistant"]
@@ -82,13 +84,16 @@ def _exception_of(result: EvaluateResult) -> Any:
     trajectories = package("art.trajectories", "pip install openpipe-art", "scoring a group")
     error = result.__dict__.get("_exception")
     shown = "".join(traceback.format_exception(error)) if isinstance(error, BaseException) else ""
-    return trajectories.PydanticException(type=str(result.error_kind), message=str(result.error), traceback=shown)
+    return trajectories.PydanticException(
+        type=str(result.error_kind), message=str(result.error), traceback=shown
+    )
 
 
 def _recipe(wanted: Wanted) -> Recipe:
-    module, name = module_name(wanted, "art"), word(wanted)
+    name = word(wanted)
+    module = f"{name}_art"
     return Recipe(
-        files={f"{module}.py": module_text(wanted, "ART", "to_art")},
+        files={f"{module}.py": thin_file(wanted, title="ART", attribute=name, trainer="art")},
         lines=f"from {module} import {name}\n\n"
         f"groups = await art.gather_trajectory_groups(groups, after_each={name})\n",
         note=f"Or in the rollout function: return await {name}.score(trajectory). "

@@ -2,11 +2,11 @@
 
 The cookbook makes environments by a group builder, which is pickled where rollouts run elsewhere; each is asked for its
 first observation and then steps once with the tokens that were sampled. ``StepResult.metrics`` are averaged into the
-training logs under ``env/…``. What ``step`` raises ends the training under the default strategy, and is tried again or
-left out under the others. Sources: ``tinker_cookbook/rl/types.py``, ``rl/problem_env.py``, ``rl/rollout_strategy.py``.
+training logs under ``env/…``. What ``step`` raises ends the training under the default strategy, and is tried again
+or left out under the others. Sources: ``tinker_cookbook/rl/types.py``, ``problem_env.py``, ``rollout_strategy.py``.
 
-The classes here have the methods of the cookbook's ``Env``, ``EnvGroupBuilder`` and ``RLDataset``; they do not derive from
-them, so that they can be made and pickled where it is not installed.
+The classes here have the methods of the cookbook's ``Env``, ``EnvGroupBuilder`` and ``RLDataset``; they do not derive
+from them, so that they can be made and pickled where it is not installed.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from weakref import WeakValueDictionary
 
 from guerdon.errors import InputError
 from guerdon.trainers._packages import package
-from guerdon.trainers._thin import module_name, module_text, word
 from guerdon.trainers.columns import messages_of, sample_of
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import thin_file, word
 from guerdon.types import EvaluateResult
 
 _INSTALL = "pip install tinker-cookbook"
@@ -62,7 +62,9 @@ class TinkerReward(Pointwise):
                 raise InputError(f"row {number} has no prompt; its columns: {', '.join(map(str, row))}")
         return RewardDataset(self, list(rows), renderer, batch_size, group_size)
 
-    def builder(self, renderer: Any, prompt: Prompt, *, group_size: int, **columns: Any) -> RewardGroupBuilder:
+    def builder(
+        self, renderer: Any, prompt: Prompt, *, group_size: int, **columns: Any
+    ) -> RewardGroupBuilder:
         """A builder of ``group_size`` environments for one prompt, with its columns for the reward."""
         return RewardGroupBuilder(self, renderer, prompt, group_size, columns)
 
@@ -76,7 +78,9 @@ class TinkerReward(Pointwise):
         The reference answer is the ground truth.
         """
         prompt = [*problem.convo_prefix, {"role": "user", "content": problem.get_question()}]
-        return self.env(problem.renderer, prompt, **{"ground_truth": problem.get_reference_answer(), **columns})
+        return self.env(
+            problem.renderer, prompt, **{"ground_truth": problem.get_reference_answer(), **columns}
+        )
 
     async def verdict(self, prompt: Prompt, response: Any, **columns: Any) -> Verdict:
         """The reward of a response, a text or a message, for an ``Env`` of one's own."""
@@ -101,7 +105,9 @@ class Verdict:
 class RewardEnv:
     """One turn: a prompt, then the response, which ends the episode."""
 
-    def __init__(self, reward: TinkerReward, renderer: Any, prompt: Prompt, columns: Mapping[str, Any]) -> None:
+    def __init__(
+        self, reward: TinkerReward, renderer: Any, prompt: Prompt, columns: Mapping[str, Any]
+    ) -> None:
         self._reward, self._renderer, self._columns = reward, renderer, dict(columns)
         self._prompt = [dict(message) for message in messages_of(prompt, [])]
 
@@ -187,7 +193,9 @@ def _chat(message: Mapping[str, Any]) -> dict[str, Any]:
     content = message.get("content")
     if isinstance(content, list):
         content = "".join(str(part["text"]) for part in content if part.get("type") == "text")
-    calls = [call.model_dump() if hasattr(call, "model_dump") else call for call in message.get("tool_calls") or ()]
+    calls = [
+        call.model_dump() if hasattr(call, "model_dump") else call for call in message.get("tool_calls") or ()
+    ]
     return {"role": "assistant", "content": content or "", **({"tool_calls": calls} if calls else {})}
 
 
@@ -246,8 +254,11 @@ from tinker_cookbook.tokenizer_utils import get_tokenizer
 
 
 def _recipe(wanted: Wanted) -> Recipe:
-    module, name = module_name(wanted, "tinker"), word(wanted)
-    text = module_text(wanted, "tinker-cookbook", "to_tinker").replace(f"{_IMPORTED}\n", _IMPORTS, 1)
+    name = word(wanted)
+    module = f"{name}_tinker"
+    text = thin_file(wanted, title="tinker-cookbook", attribute=name, trainer="tinker").replace(
+        f"{_IMPORTED}\n", _IMPORTS, 1
+    )
     return Recipe(
         files={f"{module}.py": text + _BUILDER.replace("{name}", name)},
         lines=f"from {module} import DatasetBuilder\n\n"
