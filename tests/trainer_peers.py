@@ -7,10 +7,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner
+
+from guerdon.cli.app import app
 from interop.environments import PEERS, environment
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 RUN_SECONDS = 240
+BOTH = f"{PEERS / 'rewards_of_ours.py'}::both"
 
 
 def run_peer(python: Path, script: str, *arguments: str, folder: Path, **variables: str) -> dict[str, Any]:
@@ -27,3 +31,12 @@ def run_peer(python: Path, script: str, *arguments: str, folder: Path, **variabl
     assert done.returncode == 0, done.stderr[-4000:]
     told: dict[str, Any] = json.loads(done.stdout.rstrip("\n").rpartition("\n")[2])
     return {**told, "stderr": done.stderr}
+
+
+def adapted(spec: str, trainer: str, folder: Path) -> str:
+    """The lines that ``guerdon adapt`` prints, its thin file written into the folder."""
+    arguments = ["adapt", spec, "--for", trainer, "--timeout", "2", "-o", str(folder), "--json"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    lines: str = json.loads(done.stdout)["lines"]
+    return lines

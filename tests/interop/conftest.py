@@ -17,6 +17,8 @@ from served import Process, free_port, guerdon_serve, running
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent.parent / "examples" / "servers"
+OURS = {"PYTHONPATH": str(HERE.parent.parent / "src"), "OMP_NUM_THREADS": "1"}
+"""The environment of a peer's process that uses guerdon itself."""
 RUN_SECONDS = 180
 
 
@@ -82,13 +84,16 @@ Client = Callable[..., list[Any]]
 
 @pytest.fixture(scope="session")
 def client(interpreter: Interpreter) -> Client:
-    """Runs a peer's client on lines of JSON: ``client("adaptive", "adaptive_client.py", rows, url, "ws")``."""
+    """Runs a peer's client on lines of JSON: ``client("adaptive", "adaptive_client.py", rows, url, "ws")``.
 
-    def run(peer: str, script: str, rows: Sequence[Any], *arguments: str) -> list[Any]:
+    Further keywords are environment variables.
+    """
+
+    def run(peer: str, script: str, rows: Sequence[Any], *arguments: str, **env: str) -> list[Any]:
         done = subprocess.run(
             [str(interpreter(peer)), str(PEERS / script), *arguments],
             input="".join(json.dumps(row) + "\n" for row in rows),
-            env=environment(),
+            env={**environment(), **env},
             capture_output=True,
             text=True,
             timeout=RUN_SECONDS,

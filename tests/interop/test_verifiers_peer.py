@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from guerdon.cli.app import main
 from interop.conftest import Interpreter
-from interop.environments import PEERS
-from trainer_peers import run_peer
-
-BOTH = f"{PEERS / 'rewards_of_ours.py'}::both"
-
-
-def adapted(spec: str, trainer: str, folder: Path) -> str:
-    """The lines that ``guerdon adapt`` prints, its thin file written into the folder."""
-    arguments = ["adapt", spec, "--for", trainer, "--timeout", "2", "-o", str(folder), "--json"]
-    done = CliRunner().invoke(main, arguments)
-    assert done.exit_code == 0, done.output
-    lines: str = json.loads(done.stdout)["lines"]
-    return lines
+from trainer_peers import BOTH, adapted, run_peer
 
 
 def test_a_task_is_scored_by_verifiers(interpreter: Interpreter, tmp_path: Path) -> None:

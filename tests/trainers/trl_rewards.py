@@ -15,7 +15,7 @@ TIMEOUT = 0.3
 @reward_function(name="grade")
 def grade(response: str, kind: str, level: int) -> tuple[float, dict[str, float]]:
     """One or a half by the prompt; fails for one kind of prompt, takes forever for another."""
-    assert type(kind) is str and type(level) is int, (type(kind), type(level))
+    assert (type(kind), type(level)) == (str, int)
     if kind == "bad":
         raise ValueError("no luck")
     if kind == "slow":
@@ -25,7 +25,7 @@ def grade(response: str, kind: str, level: int) -> tuple[float, dict[str, float]
 
 async def agrade(response: str, kind: str, level: int) -> tuple[float, dict[str, float]]:
     """The same, awaited."""
-    assert type(kind) is str and type(level) is int, (type(kind), type(level))
+    assert (type(kind), type(level)) == (str, int)
     if kind == "bad":
         raise ValueError("no luck")
     await asyncio.sleep(60 if kind == "slow" else 0.01)

@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "test": "guerdon.cli.test:test",
     "serve": "guerdon.cli.serve:serve",
     "adapt": "guerdon.cli.adapt:adapt",
+    "train": "guerdon.cli.train:train",
     "evaluate": "guerdon.cli.evaluate:evaluate",
     "journal": "guerdon.cli.journal:journal",
     "judge": "guerdon.cli.judge:judge",

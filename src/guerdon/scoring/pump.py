@@ -88,7 +88,7 @@ class _Job:
 
 
 @dataclass(slots=True, eq=False)
-class _Station:
+class Station:
     """A worker and what it has in hand."""
 
     worker: Worker
@@ -130,7 +130,7 @@ class Pump(Engine):
         self._bytes_inside = 0
         self._sizes: dict[int, int] = {}
         """Bytes of each sample's pickle, and of its outcome once it has one."""
-        self._stations: list[_Station] = []
+        self._stations: list[Station] = []
         self._selector = selectors.DefaultSelector()
         self._cost = 0.0
         """Seconds a sample takes, a running mean; 0 until the first result."""
@@ -200,14 +200,14 @@ class Pump(Engine):
         while len(self._stations) < self._limits.workers and (chunk := self._chunk(None)):
             self._give(self._hire(), chunk)
 
-    def _has_room(self, station: _Station) -> bool:
+    def _has_room(self, station: Station) -> bool:
         if station.alone:
             return False
         if self._reward.is_async:
             return station.held < self._limits.concurrency
         return station.held <= self._fresh_rows // 2
 
-    def _chunk(self, station: _Station | None) -> list[_Job]:
+    def _chunk(self, station: Station | None) -> list[_Job]:
         """The next jobs for a worker; one that must run alone goes to a worker that holds nothing."""
         if self._retry:
             if not self._retry[0].alone:
@@ -263,7 +263,7 @@ class Pump(Engine):
             rows.append((item.position, body))
         return _Job(rows) if rows else None
 
-    def _give(self, station: _Station, jobs: list[_Job]) -> None:
+    def _give(self, station: Station, jobs: list[_Job]) -> None:
         station.alone = any(job.alone for job in jobs)
         for job in jobs:
             station.held += 1
@@ -272,14 +272,14 @@ class Pump(Engine):
         station.worker.send(("run", [job.unit for job in jobs], self._limits.timeout))
         self._register(station)
 
-    def _hire(self) -> _Station:
+    def _hire(self) -> Station:
         worker = parked.take(self._load.key) or Worker(self._load)
-        station = _Station(worker)
+        station = Station(worker)
         self._stations.append(station)
         self._selector.register(worker, selectors.EVENT_READ, station)
         return station
 
-    def _register(self, station: _Station) -> None:
+    def _register(self, station: Station) -> None:
         writing = station.worker.wants_to_write
         if writing != station.writing:
             events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writing else 0)
@@ -294,18 +294,18 @@ class Pump(Engine):
             if self._ahead is not None and key.fileobj is self._ahead.bell:
                 self._ahead.silence()
                 continue
-            station: _Station = key.data
+            station: Station = key.data
             if events & selectors.EVENT_WRITE:
                 station.worker.flush()
                 self._register(station)
             if events & selectors.EVENT_READ:
                 self._read(station)
 
-    def _read(self, station: _Station) -> None:
+    def _read(self, station: Station) -> None:
         if not self._drain(station):
             self._bury(station, None)
 
-    def _drain(self, station: _Station) -> bool:
+    def _drain(self, station: Station) -> bool:
         """Take what a worker sent; False once it has closed its end and all has been read.
 
         Raises CrashError for what is no message of a worker: some code in it writes where it should not.
@@ -323,7 +323,7 @@ class Pump(Engine):
             self._take(station, message)
         return messages is not None
 
-    def _take(self, station: _Station, message: Any) -> None:
+    def _take(self, station: Station, message: Any) -> None:
         if message[0] == "ready":
             station.worker.ready, station.worker.baseline = True, message[1]
         elif message[0] == "unloadable":
@@ -333,7 +333,7 @@ class Pump(Engine):
             for index, outcome, seconds in message[1]:
                 self._finish(station, index, outcome, seconds)
 
-    def _finish(self, station: _Station | None, index: int, outcome: Outcome, seconds: float) -> None:
+    def _finish(self, station: Station | None, index: int, outcome: Outcome, seconds: float) -> None:
         if station is not None:
             job = station.jobs.pop(index, None)
             if job is None:
@@ -391,7 +391,7 @@ class Pump(Engine):
             elif self._outgrown(worker):
                 self._end(station, running[0], MemoryLimitError.kind, self._outgrew())
 
-    def _overran(self, station: _Station, running: tuple[int, float], now: float) -> bool:
+    def _overran(self, station: Station, running: tuple[int, float], now: float) -> bool:
         """Whether a call is over its deadline, or the worker has not got on for longer than one may take."""
         index, since = running
         if self._reward.is_async and now - station.worker.last_beat() > self._limits.timeout + _BEAT_SLACK:
@@ -419,13 +419,13 @@ class Pump(Engine):
         megabytes = (self._limits.max_memory or 0) / 1e6
         return f"{self._reward.name} outgrew the {megabytes:,.0f} MB that a worker may add (max_memory)"
 
-    def _end(self, station: _Station, index: int, kind: str, message: str) -> None:
+    def _end(self, station: Station, index: int, kind: str, message: str) -> None:
         """Kill a worker and blame what it was seen running, unless that got done while we looked."""
         station.worker.kill()
         self._drain(station)
         self._bury(station, failure(kind, message), index)
 
-    def _bury(self, station: _Station, verdict: Outcome | None, index: int | None = None) -> None:
+    def _bury(self, station: Station, verdict: Outcome | None, index: int | None = None) -> None:
         """A worker is gone: fail the sample that it ran, run its other samples again."""
         worker = station.worker
         self._selector.unregister(worker)

@@ -22,7 +22,7 @@ from guerdon.reward.function import RewardFunction
 from guerdon.reward.loop import background_loop
 from guerdon.scoring.engine import Item, Limits
 from guerdon.scoring.outcome import Outcome, unpack
-from guerdon.scoring.pump import Pump
+from guerdon.scoring.pump import Pump, Station
 from guerdon.scoring.worker import ascore_samples, score_samples
 from guerdon.scoring.workers import Load
 from guerdon.types import EvaluateResult, Provenance, Sample
@@ -91,6 +91,10 @@ class _StandingPump(Pump):
     ) -> None:
         self._waiting = source
         super().__init__(reward, iter(()), limits, load, may_block=True, in_order=False)
+
+    def _has_room(self, station: Station) -> bool:
+        # Nothing is put behind what runs: an idle worker, or a new one, may take it at once.
+        return super()._has_room(station) and (self._reward.is_async or not station.held)
 
     def _units(self) -> Iterator[list[Item]]:
         size = self._limits.batch_size if self._reward.is_batch else 1

@@ -179,8 +179,11 @@ class _Composer:
 
     @functools.cached_property
     def groups(self) -> dict[str, list[str]]:
-        names = [name for name in self.loader.list_groups("") if name != "hydra"]
-        found = {name: self.loader.get_group_options(name) for name in names}
+        from hydra.core.object_type import ObjectType
+
+        files = self.loader.repository
+        names = [name for name in files.get_group_options("", ObjectType.GROUP) if name != "hydra"]
+        found = {name: files.get_group_options(name) for name in names}
         return {name: options for name, options in found.items() if options}
 
     def parse(self, overrides: Sequence[str]) -> list[Override]:

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
+_LISTED = 10
+"""Keys of a group that a message lists."""
+
 _IN_FILE = re.compile(r"In '([\w/.-]+)'")
 
 
@@ -39,9 +42,11 @@ def no_such_key(key: str, keys: Iterable[str], groups: Iterable[str] = ()) -> st
     inside = [name for name in known if name.startswith(f"{group}.")] if group else []
     if close := same[:1] or _alike(last, inside, 0.6) or _alike(last, known, 0.75):
         return f"there is no key {key}; did you mean {close[0]}?"
-    if inside:
+    if inside and len(inside) <= _LISTED:
         there = ", ".join(name.removeprefix(f"{group}.") for name in inside)
         return f"there is no key {key}; {group} has {there}"
+    if group and not key.startswith(f"{group}."):
+        return f"there is no key {key}; did you mean {group}.…?"
     return f"there is no key {key}; all there are: guerdon train --cfg job"
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from guerdon.errors import BindingError
+from guerdon.trainers._packages import package
 from guerdon.trainers.columns import sample_of
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
@@ -68,8 +69,7 @@ class VerifiersReward(Pointwise):
 
         Raises BindingError where the installed release has no rubrics.
         """
-        import verifiers
-
+        verifiers = package("verifiers", 'pip install "verifiers<0.4"', "a rubric")
         if not hasattr(verifiers, "Rubric"):
             raise BindingError(
                 "verifiers 0.4 has no Rubric: plug the reward into a task; guerdon adapt shows how"
@@ -154,7 +154,11 @@ def _recipe(wanted: Wanted) -> Recipe:
     module = f"{name}_verifiers"
     function = json.dumps(f"{module}:{name}")
     return Recipe(
-        files={f"{module}.py": thin_file(wanted, title="verifiers and prime-rl", attribute=name, trainer="verifiers")},
+        files={
+            f"{module}.py": thin_file(
+                wanted, title="verifiers and prime-rl", attribute=name, trainer="verifiers"
+            )
+        },
         lines=f"[env.taskset.task.rewards.{name}]\nfn = {function}\nweight = 1.0\n",
         note="The file's folder must be on PYTHONPATH. The lines are those of vf-eval; in prime-rl the environment's "
         f"task set has them: taskset = {{ id = …, task.rewards.{name} = {{ fn = {function}, weight = 1.0 }} }}. "

@@ -5,29 +5,15 @@ its request is made as its rm_hub makes it.
 """
 
 import asyncio
-import importlib
-import importlib.util
 import json
 import sys
-import types
-from pathlib import Path
 
 import aiohttp
-
-
-def openrlhf_agent():
-    """The module openrlhf.utils.agent without the packages above it, whose own imports are heavy."""
-    spec = importlib.util.find_spec("openrlhf")
-    folder = Path(spec.submodule_search_locations[0])
-    for name, path in (("openrlhf", folder), ("openrlhf.utils", folder / "utils")):
-        package = types.ModuleType(name)
-        package.__path__ = [str(path)]
-        sys.modules[name] = package
-    return importlib.import_module("openrlhf.utils.agent")
+from openrlhf_agent import SingleTurnAgentExecutor
 
 
 async def openrlhf(url: str, samples: list) -> list:
-    executor = openrlhf_agent().SingleTurnAgentExecutor(url)
+    executor = SingleTurnAgentExecutor(url)
     queries = [s["prompt"] + s["response"] for s in samples]
     prompts, labels = [s["prompt"] for s in samples], [s["label"] for s in samples]
     whole = await executor._fetch_rewards_via_http(queries, prompts, labels)

@@ -1,0 +1,49 @@
+"""Quiet while TRL runs: the terminal is the monitor's, and what users cannot act upon is left out of it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+
+_LIBRARIES = ("accelerate", "datasets", "huggingface_hub", "peft", "torch", "transformers", "trl", "vllm")
+
+
+@contextlib.contextmanager
+def quiet(log_level: str) -> Iterator[None]:
+    """Leave warnings and log lines of TRL and what it stands on out, unless ``log_level`` is ``debug``.
+
+    What they were set to before is put back.
+    """
+    if log_level.lower() == "debug":
+        yield
+        return
+    from datasets.utils import logging as of_datasets
+    from transformers.utils import logging as of_transformers
+
+    levels = {name: logging.getLogger(name).level for name in _LIBRARIES}
+    bars = of_transformers.is_progress_bar_enabled()
+    bars_of_data = of_datasets.is_progress_bar_enabled()
+    advice = os.environ.get("TRANSFORMERS_NO_ADVISORY_WARNINGS")
+    with warnings.catch_warnings():
+        for name in _LIBRARIES:
+            warnings.filterwarnings("ignore", module=rf"{name}(\.|$)")
+            logging.getLogger(name).setLevel(logging.ERROR)
+        of_transformers.disable_progress_bar()
+        of_datasets.disable_progress_bar()
+        os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
+        try:
+            yield
+        finally:
+            for name, level in levels.items():
+                logging.getLogger(name).setLevel(level)
+            if bars:
+                of_transformers.enable_progress_bar()
+            if bars_of_data:
+                of_datasets.enable_progress_bar()
+            if advice is None:
+                os.environ.pop("TRANSFORMERS_NO_ADVISORY_WARNINGS", None)
+            else:
+                os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = advice

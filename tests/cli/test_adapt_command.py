@@ -1,0 +1,71 @@
+"""``guerdon adapt``: what it prints can be imported or pasted, what it cannot do is one line."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+
+import pytest
+
+from cli_work import Run
+from guerdon.trainers import trainers
+
+
+@pytest.mark.parametrize("trainer", list(trainers()))
+def test_every_trainer_has_a_recipe(guerdon: Run, work: Path, trainer: str) -> None:
+    result = guerdon("adapt", "my_rewards.py::exact", "--for", trainer, "--json")
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert told["trainer"] == trainer
+    assert told["lines"]
+    for name, text in told["files"].items():
+        if name.endswith(".py"):
+            compile(text, name, "exec")
+
+
+def test_the_thin_file_is_written_once(guerdon: Run, work: Path) -> None:
+    arguments = ("adapt", "my_rewards.py::exact", "--for", "trl", "-o", "thin")
+    result = guerdon(*arguments)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("wrote thin/exact_trl.py\n")
+    adapter = runpy.run_path(str(work / "thin" / "exact_trl.py"))["exact"]
+    assert adapter(prompts=["?"] * 2, completions=["a", "b"], answer=["a", "a"]) == [1.0, 0.0]
+    adapter.close()
+    again = guerdon(*arguments)
+    assert (again.exit_code, again.stdout) == (2, "")
+    assert "--overwrite replaces it" in again.stderr
+    assert guerdon(*arguments, "--overwrite").exit_code == 0
+
+
+def test_options_and_parameters_reach_the_file(guerdon: Run, work: Path) -> None:
+    flags = ("--param", "tolerance=0.5", "--on-failure", "-1", "--timeout", "2", "--components", "a, b")
+    result = guerdon("adapt", "math", "--for", "trl", *flags)
+    assert result.exit_code == 0, result.stderr
+    for part in ("tolerance=0.5", "on_failure=-1.0", "timeout=2.0", "components=['a', 'b']"):
+        assert part in result.stdout
+
+
+def test_the_list(guerdon: Run, work: Path) -> None:
+    lines = guerdon("adapt", "--list").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == list(trainers())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "name a reward and a trainer"),
+        (("math",), "name a reward and a trainer"),
+        (("math", "--for", "trll"), "did you mean trl?"),
+        (("no_such_reward", "--for", "trl"), "no_such_reward"),
+        (("math", "--for", "trl", "--on-failure", "ignore"), "raise, skip or a number"),
+        (("math", "--for", "trl", "--param", "no_such=1"), "no_such"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(
+    guerdon: Run, work: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    result = guerdon("adapt", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -1,0 +1,78 @@
+"""What trainers hand over, as samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+from guerdon.errors import InputError
+from guerdon.trainers.columns import plain, sample_of, samples_of
+
+CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2 + 2?"}]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (numpy.str_("a"), "a"),
+        (numpy.float32(0.5), 0.5),
+        (numpy.array(["a", "b"]), ["a", "b"]),
+        (numpy.array([{"a": numpy.int64(1)}], dtype=object), [{"a": 1}]),
+        ({"a": numpy.array([1]), "b": (numpy.int64(2),)}, {"a": [1], "b": (2,)}),
+        (numpy.array(3), 3),
+        (None, None),
+    ],
+)
+def test_plain(value: Any, expected: Any) -> None:
+    found = plain(value)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "completion", "roles"),
+    [
+        ("2 + 2?", "4", ["user", "assistant"]),
+        (None, "4", ["assistant"]),
+        ("", "4", ["assistant"]),
+        (CHAT, [{"role": "assistant", "content": "4"}], ["system", "user", "assistant"]),
+        (CHAT, "4", ["system", "user", "assistant"]),
+        (
+            numpy.array(CHAT, dtype=object),
+            {"role": "assistant", "content": "4"},
+            ["system", "user", "assistant"],
+        ),
+    ],
+)
+def test_conversations(prompt: Any, completion: Any, roles: list[str]) -> None:
+    sample = sample_of(prompt, completion)
+    assert [message.role for message in sample.messages] == roles
+    assert sample.response == "4"
+
+
+def test_columns_named_like_a_sample_s_keys() -> None:
+    columns = {
+        "messages": "the data's own",
+        "prompt": "another",
+        "id": 1.5,
+        "metadata": "text",
+        "answer": numpy.str_("4"),
+        "step": 3,
+    }
+    sample = sample_of("2 + 2?", "4", columns)
+    assert (sample.answer, sample.id, len(sample.messages)) == ("4", None, 2)
+    assert sample.metadata == {"id": 1.5, "metadata": "text", "step": 3}
+    merged = sample_of("2 + 2?", "4", {"id": "a", "metadata": {"level": 2}})
+    assert (merged.id, merged.metadata) == ("a", {"level": 2})
+
+
+def test_batches() -> None:
+    columns = {"answer": numpy.array(["4", "5"]), "beta": 0.1, "few": [1, 2, 3]}
+    first, second = samples_of(numpy.array(["a", "b"]), ["4", "5"], columns)
+    assert (first.answer, second.answer, second.prompt) == ("4", "5", "b")
+    assert first.metadata == {"beta": 0.1, "few": [1, 2, 3]}
+    assert samples_of(None, [], {}) == []
+    with pytest.raises(InputError, match="1 prompts for 2 completions"):
+        samples_of(["a"], ["4", "5"], {})
