@@ -49,7 +49,9 @@ class RunRecord:
                 return cls(RunFolder(folder))
         inside = sorted(one.parent for one in given.glob("*/run.json")) if given.is_dir() else []
         hint = f"; there are runs in it, such as {inside[-1]}" if inside else ""
-        raise InputError(f"{given} is no folder of a training run: it has neither run.json nor metrics.jsonl{hint}")
+        raise InputError(
+            f"{given} is no folder of a training run: it has neither run.json nor metrics.jsonl{hint}"
+        )
 
     @cached_property
     def about(self) -> Mapping[str, Any]:
