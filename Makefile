@@ -14,18 +14,21 @@ DEV := $(VENV)/.dev-installed
 CORE := $(if $(wildcard $(DEV)),$(DEV),$(VENV)/.core-installed)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak clean
+.PHONY: help demo test test-trainers check bench soak clean
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | \
-		awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | \
+		awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
 demo: $(CORE) ## Score the bundled sample conversations and show the statistics
 	@$(BIN)/python examples/demo.py
 
 test: $(DEV) ## Run the tests; ARGS="tests/data -k csv" runs a part of them
 	@echo "Running the tests with $$($(BIN)/python --version) …"
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -rfEs $(ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -rfEs -m "not trainers" $(ARGS)
+
+test-trainers: $(DEV) ## Run all tests with trainers, those too that need large environments of their own
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -rfEs tests/trainers tests/train tests/interop $(ARGS)
 
 check: $(DEV) ## Lint, formatting, types, import layers and the generated help page
 	@echo "ruff check" && $(BIN)/ruff check .
@@ -40,6 +43,7 @@ bench: $(DEV) ## Measure the scoring engine, the server, the clients, the sandbo
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calling.py
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sandbox.py
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/verifiers.py
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/trainers.py
 
 soak: $(DEV) ## Long loads, to see whether the memory of the server and of the sandbox stays flat
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py

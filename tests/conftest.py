@@ -41,6 +41,16 @@ def _no_readable_python() -> bool:
     return readable_python() is None
 
 
+def _no_later_python() -> bool:
+    from interop.environments import PeerError, base_python
+
+    try:
+        base_python((3, 12))
+    except PeerError:
+        return True
+    return False
+
+
 # With GUERDON_CI set every skip is a failure, unless its reason starts with one of these words and what
 # they claim is so.
 ACCEPTED_SKIPS: Mapping[str, Callable[[], bool]] = {
@@ -54,6 +64,7 @@ ACCEPTED_SKIPS: Mapping[str, Callable[[], bool]] = {
     "no native tier": lambda: bool(_no_namespaces()),
     "no bubblewrap tier": lambda: bool(_no_namespaces()) or shutil.which("bwrap") is None,
     "no landlock tier": lambda: not _landlock(),
+    "no Python 3.12": lambda: _no_later_python(),
     "no Python that an ordinary user may read": lambda: _no_readable_python(),
 }
 

@@ -12,6 +12,8 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 
 PEERS = Path(__file__).resolve().parent / "peers"
@@ -22,6 +24,13 @@ INSTALL_SECONDS = 900
 ALONE = {
     "trainers": ("openrlhf==0.11.2", ["--python-version=3.11", "--abi=cp311", "--platform=manylinux1_x86_64"])
 }
+
+# Packages that stand on this environment, whose torch and transformers they share: what they do with a reward
+# needs no more of their own than the list says.
+ON_TOP = {"axolotl", "swift", "trl_judges"}
+
+# Packages that need a later Python than guerdon does.
+LATER: Mapping[str, tuple[int, int]] = {"nemo_gym": (3, 12)}
 
 
 class PeerError(Exception):
@@ -37,7 +46,10 @@ def cache_directory() -> Path:
 
 def python_of(peer: str) -> Path:
     """The interpreter of a peer's environment, made now if there is none yet. Raises PeerError."""
-    wanted = (PEERS / f"{peer}.txt").read_bytes() + repr((sys.version, ALONE.get(peer))).encode()
+    base = base_python(LATER.get(peer, (3, 11)))
+    made_with = sys.version if str(base) == sys.executable else str(base)
+    wanted = (PEERS / f"{peer}.txt").read_bytes() + repr((made_with, ALONE.get(peer))).encode()
+    wanted += sys.prefix.encode() if peer in ON_TOP else b""
     folder = cache_directory() / f"{peer}-{hashlib.sha256(wanted).hexdigest()[:12]}"
     python, stamp = folder / "bin" / "python", folder / "complete"
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +57,7 @@ def python_of(peer: str) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not stamp.exists():
             shutil.rmtree(folder, ignore_errors=True)
-            _make(peer, folder, python)
+            _make(peer, folder, python, base)
             stamp.touch()
     return python
 
@@ -56,10 +68,33 @@ def environment() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if not k.startswith(hidden)} | {"PYTHONUNBUFFERED": "1"}
 
 
-def _make(peer: str, folder: Path, python: Path) -> None:
-    _run(peer, [sys.executable, "-m", "venv", str(folder)])
+def base_python(least: tuple[int, int]) -> Path:
+    """An interpreter of at least this version that can make environments: this one where it will do.
+
+    Raises PeerError where there is none on the path, nor among pyenv's.
+    """
+    if sys.version_info >= least:
+        return Path(sys.executable)
+    names = [f"python3.{minor}" for minor in range(least[1], least[1] + 4)]
+    kept = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    found = [shutil.which(name) for name in names]
+    # The program that pyenv puts on the path in front of its versions runs only the one that is chosen.
+    found += [str(path) for name in names for path in sorted(kept.glob(f"*/bin/{name}"))]
+    for candidate in filter(None, found):
+        asked = f"import sys, venv, ensurepip; sys.exit(sys.version_info < {least})"
+        if subprocess.run([candidate, "-c", asked], capture_output=True).returncode == 0:
+            return Path(candidate)
+    raise PeerError(f"no Python {least[0]}.{least[1]} or later")
+
+
+def _make(peer: str, folder: Path, python: Path, base: Path) -> None:
+    _run(peer, [str(base), "-m", "venv", str(folder)])
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     _run(peer, [*pip, "-r", str(PEERS / f"{peer}.txt")])
+    if peer in ON_TOP:
+        here = sysconfig.get_path("purelib")
+        site = next(folder.glob("lib/python*/site-packages"))
+        (site / "on_top.pth").write_text(f"import site; site.addsitedir({here!r})\n")
     if peer in ALONE:
         package, options = ALONE[peer]
         site = next(folder.glob("lib/python*/site-packages"))

@@ -332,7 +332,7 @@ def test_online_dpo(policy: Any, skipped: bool, model: str, tmp_path: Path) -> N
     )
     if skipped:
         with pytest.raises(
-            InputError, match='counts a skipped sample as 0: make grade.* with on_failure="raise"'
+            InputError, match=r'counts a skipped sample as 0: make grade.* with on_failure="raise"'
         ):
             trainer.train()
     else:

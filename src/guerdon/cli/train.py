@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from guerdon.cli.options import bundled, check_variables, debug_option, option
+from guerdon.cli.train_inspect import inspect
+from guerdon.cli.train_plot import plot
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -166,6 +168,10 @@ def run(overrides: tuple[str, ...], flags: TrainFlags) -> int:
 @click.group(cls=_Train, short_help="Train a language model with a reward.")
 def train() -> None:
     """Train a language model with a reward."""
+
+
+train.add_command(inspect)
+train.add_command(plot)
 
 
 def _refuse_contradictions(flags: TrainFlags, overrides: Sequence[str]) -> None:

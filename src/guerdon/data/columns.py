@@ -90,6 +90,12 @@ class Columns:
             mapped["messages"] = self._conversation(row, self.response)
         return _parsed(mapped)
 
+    def checked(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The row of ``row``; raises what ``sample`` raises."""
+        mapped = self.row(row)
+        Sample.from_row(mapped)
+        return mapped
+
     def lacking(self, names: Iterable[str]) -> str | None:
         """What is wrong with a row or a table that has the columns ``names``; None if nothing is."""
         there = names if isinstance(names, Mapping) else dict.fromkeys(names)

@@ -131,12 +131,7 @@ class Dataset:
         self, *, rejected: str | Path | None = None, on_bad: Callable[[BadRow], None] | None = None
     ) -> Iterator[Mapping[str, Any]]:
         """The rows of ``samples`` in chat form, as ``rows`` gives them."""
-        return self._good(self._row_of_sample, rejected, on_bad)
-
-    def _row_of_sample(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        mapped = self._columns.row(row)
-        Sample.from_row(mapped)
-        return mapped
+        return self._good(self._columns.checked, rejected, on_bad)
 
     def _good(
         self,

@@ -44,20 +44,23 @@ def labelled_sample(
         context = [Message(role="user", content=prompt)] if prompt else []
     elif prompt is not None:
         context = list(prompt)
-    metadata = dict(columns or {})
+    row = {**(columns or {}), **packed}
     if label is not None:
-        metadata["label"] = label
-    identity = packed.pop("id", None)
-    truth = packed.pop("ground_truth", label)
-    answer = packed.pop("answer", None)
-    metadata.update(packed)
-    return Sample(
-        [*context, Message(role="assistant", content=response)],
-        ground_truth=truth,
-        answer=answer,
-        metadata=metadata,
-        id=identity if isinstance(identity, str | int) else None,
-    )
+        row["label"] = label
+    aside = {name: row.pop(name) for name in ("id", "metadata") if not _fits(name, row.get(name))}
+    row["ground_truth"] = packed.get("ground_truth", label)
+    row["answer"] = packed.get("answer")
+    row.pop("original_messages", None)
+    sample = Sample.from_row({**row, "messages": [*context, Message(role="assistant", content=response)]})
+    sample.metadata.update(aside)
+    return sample
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Whether a column named like a key of a sample holds what that key takes."""
+    if name == "metadata":
+        return value is None or isinstance(value, Mapping)
+    return value is None or (isinstance(value, str | int) and not isinstance(value, bool))
 
 
 def _unpacked(label: Any) -> dict[str, Any]:

@@ -29,6 +29,8 @@ __all__ = [
     "cut",
     "duration",
     "print_failures",
+    "print_heading",
+    "print_labelled",
     "print_sample",
     "print_statistics",
     "score_text",
@@ -267,6 +269,18 @@ def _width(console: Console) -> int:
 
 def _heading(console: Console, title: str) -> None:
     console.print(Rule(Text(title, style="bold"), align="left", style="dim"), width=_width(console))
+
+
+def print_heading(console: Console, title: str) -> None:
+    """The line that opens a section; the title may be of any origin."""
+    _heading(console, _line(title, NAME_LIMIT, console))
+
+
+def print_labelled(
+    console: Console, label: str, text: str, limit: int = 10 * REASON_LIMIT, style: str = ""
+) -> None:
+    """A label, and beside it a text of any origin, cut to ``limit`` characters and wrapped in its own column."""
+    _labelled(console, _line(label, LABEL, console), Text(_block(text, limit, console), style=style))
 
 
 def _put(console: Console, line: Text) -> None:

@@ -192,13 +192,13 @@ def checkpoint_of(place: Path, step: int | None = None) -> tuple[RunFolder, int,
 
     Raises InputError where it is neither, or there is no such checkpoint.
     """
-    place = place.resolve()
-    if place.parent.name == "checkpoints":
-        folder = RunFolder(place.parent.parent)
+    whole = place.resolve()
+    if whole.parent.name == "checkpoints":
+        folder = RunFolder(whole.parent.parent)
         found = {path.name: (number, path) for number, path in folder.saved()}
-        if place.name not in found:
+        if whole.name not in found:
             raise InputError(f"{place} is no complete checkpoint of a run")
-        return folder, *found[place.name]
+        return folder, *found[whole.name]
     folder = RunFolder(place)
     if not folder.config.is_file():
         raise InputError(

@@ -72,6 +72,10 @@ class PromptColumns(Columns):
             made["id"] = identity
         return {**made, "columns": columns}
 
+    def checked(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The same: there is no conversation yet."""
+        return self.row(row)
+
     def sample(self, row: Mapping[str, Any]) -> Sample:
         """The sample of a row, its completion being empty."""
         made = self.row(row)

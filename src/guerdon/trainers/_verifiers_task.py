@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 from guerdon.errors import BindingError
@@ -66,8 +67,7 @@ class TaskReward(Adopted):
         raise TypeError(f"{self.name} is async")
 
     async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        from verifiers.v1.utils.decorators import invoke
-
+        invoke = import_module("verifiers.v1.utils.decorators").invoke
         data = self._data(sample, explicit)
         task = self.adopted(data, self._config)
         value = await invoke(self._hook(task), {"task": data, "trace": _trace_of(task, sample)})
@@ -117,14 +117,12 @@ def _message(message: dict[str, Any]) -> dict[str, Any]:
 
 def _trace_of(task: Any, sample: Sample) -> Any:
     """A finished rollout that has the sample's messages; those after the context were sampled."""
-    from verifiers.v1.configs.agent import WireAgentConfig
-    from verifiers.v1.graph import MessageNode
-    from verifiers.v1.trace import AgentInfo, Trace, TraceTask
-
+    graph, traces = import_module("verifiers.v1.graph"), import_module("verifiers.v1.trace")
+    config = import_module("verifiers.v1.configs.agent").WireAgentConfig()
     first = min(len(sample.original_messages), len(sample.messages) - 1)
     nodes = [
-        MessageNode(parent=i - 1 if i else None, message=_message(m.to_dict()), sampled=i >= first)
+        graph.MessageNode(parent=i - 1 if i else None, message=_message(m.to_dict()), sampled=i >= first)
         for i, m in enumerate(sample.messages)
     ]
-    about = TraceTask(type=type(task).__name__, data=task.data, key=task.key, hash=task.hash)
-    return Trace(task=about, agent=AgentInfo(config=WireAgentConfig()), nodes=nodes, is_completed=True)
+    about = traces.TraceTask(type=type(task).__name__, data=task.data, key=task.key, hash=task.hash)
+    return traces.Trace(task=about, agent=traces.AgentInfo(config=config), nodes=nodes, is_completed=True)

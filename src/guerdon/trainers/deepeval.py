@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, SupportsIndex
 
 from guerdon.errors import BindingError, ExecutionError
@@ -129,21 +130,22 @@ class DeepEvalScorer(Adopted):
         return metric
 
     def _case(self, sample: Sample, explicit: Explicit) -> Any:
-        from deepeval.test_case import ConversationalTestCase, LLMTestCase, Turn
-
+        cases = import_module("deepeval.test_case")
         columns = columns_of(sample, explicit)
         truth = truth_of(sample)
         if self._is_conversation:
             turns = [
-                Turn(role=m.role, content=m.text) for m in sample.messages if m.role in ("user", "assistant")
+                cases.Turn(role=m.role, content=m.text)
+                for m in sample.messages
+                if m.role in ("user", "assistant")
             ]
             more = {
                 n: columns[n] for n in ("scenario", "context", "chatbot_role") if columns.get(n) is not None
             }
             outcome = {} if truth is None else {"expected_outcome": str(truth)}
-            return ConversationalTestCase(turns=turns, **outcome, **more)
+            return cases.ConversationalTestCase(turns=turns, **outcome, **more)
         more = {n: columns[n] for n in _FIELDS if columns.get(n) is not None}
-        return LLMTestCase(
+        return cases.LLMTestCase(
             input=sample.prompt,
             actual_output=sample.response,
             expected_output=None if truth is None else str(truth),

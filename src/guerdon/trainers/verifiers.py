@@ -1,10 +1,10 @@
 """verifiers 0.4 and prime-rl: a reward of a task, or a function of the older releases' ``Rubric``.
 
-A task's rewards are coroutines that are called with what they name of ``task``, ``trace`` and ``runtime``, all at
-once; each gives a number, which counts with its weight, or an object whose every value counts with it, which is why
+A task's rewards are coroutines that are called with what they name of ``task``, ``trace`` and ``runtime``, all at once;
+each gives a number, which counts with its weight, or an object whose every value counts with it, which is why
 components are metrics of the trace here. What they raise makes an errored trace, which prime-rl does not train on.
-A function of a ``Rubric`` (up to verifiers 0.3) is called with what it names of the rollout and the row, and counts as 0
-where it raises. Sources: ``verifiers/v1/task.py``, ``verifiers/v1/utils/loaders.py``, ``verifiers/legacy/rubrics/rubric.py``.
+A function of a ``Rubric`` (up to verifiers 0.3) is called with what it names of the rollout and the row, and counts
+as 0 where it raises. Sources: ``verifiers/v1/task.py``, ``v1/utils/loaders.py``, ``legacy/rubrics/rubric.py``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from guerdon.errors import BindingError
+from guerdon.trainers._packages import package
 from guerdon.trainers.columns import sample_of
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
@@ -68,8 +69,7 @@ class VerifiersReward(Pointwise):
 
         Raises BindingError where the installed release has no rubrics.
         """
-        import verifiers
-
+        verifiers = package("verifiers", 'pip install "verifiers<0.4"', "a rubric")
         if not hasattr(verifiers, "Rubric"):
             raise BindingError(
                 "verifiers 0.4 has no Rubric: plug the reward into a task; guerdon adapt shows how"
@@ -103,9 +103,9 @@ def _sample_of(task: Any, trace: Any) -> Sample:
 
 def _fields(data: Any) -> dict[str, Any]:
     """What a task's data has beyond how its rollout runs, with its id."""
-    base = next(b for b in type(data).__mro__ if b.__name__ == "TaskData").model_fields
+    base: Any = next(b for b in type(data).__mro__ if b.__name__ == "TaskData")
     values = {**data.__dict__, **(getattr(data, "model_extra", None) or {})}
-    own = {name: _value(value) for name, value in values.items() if name not in base}
+    own = {name: _value(value) for name, value in values.items() if name not in base.model_fields}
     return {**own, "id": data.id if data.id is not None else data.idx}
 
 
@@ -154,7 +154,11 @@ def _recipe(wanted: Wanted) -> Recipe:
     module = f"{name}_verifiers"
     function = json.dumps(f"{module}:{name}")
     return Recipe(
-        files={f"{module}.py": thin_file(wanted, title="verifiers and prime-rl", attribute=name, trainer="verifiers")},
+        files={
+            f"{module}.py": thin_file(
+                wanted, title="verifiers and prime-rl", attribute=name, trainer="verifiers"
+            )
+        },
         lines=f"[env.taskset.task.rewards.{name}]\nfn = {function}\nweight = 1.0\n",
         note="The file's folder must be on PYTHONPATH. The lines are those of vf-eval; in prime-rl the environment's "
         f"task set has them: taskset = {{ id = …, task.rewards.{name} = {{ fn = {function}, weight = 1.0 }} }}. "

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from guerdon.errors import InputError
+from guerdon.errors import InputError, RewardError
 from guerdon.reward.registry import resolve
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.pointwise import Pointwise
@@ -126,9 +126,12 @@ class _Made:
 
 
 def _made_of(spec: str, parameters: dict[str, Any], options: dict[str, Any]) -> VerlReward:
+    reward = resolve(spec, **parameters)
     try:
-        return VerlReward(resolve(spec, **parameters), **options)
+        return VerlReward(reward, **options)
     except TypeError as error:
+        if isinstance(error, RewardError):
+            raise
         raise InputError(f"reward_kwargs.options: {error}") from None
 
 
@@ -225,7 +228,9 @@ def hydra_value(value: Any) -> str:
         "inf",
     ):
         return value
-    return "'" + value.replace("\\'", "\\\\'").replace("'", "\\'") + "'"
+    # A backslash stands for itself but before a quote, where it is doubled.
+    escaped = re.sub(r"(\\*)('|$)", lambda found: 2 * found[1] + ("\\'" if found[2] else ""), value)
+    return f"'{escaped}'"
 
 
 TRAINER = Trainer(name="verl", title="verl 0.9.1", make=_make, recipe=_recipe)
