@@ -182,6 +182,7 @@ def test_adapters_are_trained_on_a_model_from_a_folder(saved_model: Path, tmp_pa
             "grpo.beta": 0.04,
             "training.num_batches": 2,
             "model.gradient_checkpointing": True,
+            "optimizer.learning_rate": 0.3,
         }
     )
     kept = do(config, tmp_path)
