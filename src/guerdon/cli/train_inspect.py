@@ -47,7 +47,7 @@ def inspect(run: str, number: int, as_json: bool) -> None:
 
 
 def _print(record: RecordedRun, found: Inspection, console: Console) -> None:
-    from guerdon.report.text import print_heading, print_labelled
+    from guerdon.console import print_heading, print_labelled
     from guerdon.scoring.findings import figure
 
     about = f"{found.steps:,} steps, {found.samples:,} samples"
@@ -83,7 +83,7 @@ def _print(record: RecordedRun, found: Inspection, console: Console) -> None:
 
 
 def _section(console: Console, title: str, count: int) -> None:
-    from guerdon.report.text import print_heading
+    from guerdon.console import print_heading
 
     console.print()
     print_heading(console, title)
@@ -92,7 +92,7 @@ def _section(console: Console, title: str, count: int) -> None:
 
 
 def _sample(console: Console, one: KeptSample, note: str = "") -> None:
-    from guerdon.report.text import print_labelled
+    from guerdon.console import print_labelled
 
     console.print()
     print_labelled(console, f"step {one.step}", _verdict(one), style="bold" if one.error is None else "red")

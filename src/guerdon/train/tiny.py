@@ -31,8 +31,8 @@ def character_tokenizer(alphabet: str) -> Any:
     >>> tokenizer.decode(tokenizer("3+4").input_ids), len(tokenizer)
     ('3+4', 16)
     """
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
     import transformers
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
     vocabulary = {token: number for number, token in enumerate((PAD, EOS, UNKNOWN, *dict.fromkeys(alphabet)))}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
