@@ -10,7 +10,7 @@ from typing import Any
 from guerdon.errors import InputError
 from guerdon.train.config import Config
 from guerdon.train.job import Backend, Interrupted, Job, Policy, Prompt
-from guerdon.train.preparing import steps_of
+from guerdon.train.order import steps_of
 from guerdon.trainers.adapter import Adapter, ScoredBatch
 from guerdon.trainers.columns import sample_of
 

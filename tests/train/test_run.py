@@ -12,12 +12,12 @@ import pytest
 from guerdon.data import BadRowsError
 from guerdon.errors import BindingError, InputError, ResumeError, RewardError
 from guerdon.train import backends
+from guerdon.train.about import About, locked
 from guerdon.train.compose import compose, read
 from guerdon.train.config import Config
 from guerdon.train.folder import RunFolder
 from guerdon.train.job import Interrupted
 from guerdon.train.preparing import loaded, prepare, prepare_again
-from guerdon.train.record import RunRecord, locked
 from guerdon.train.running import carry_out
 from train_work import Chronicle
 
@@ -65,7 +65,7 @@ def test_a_run_leaves_all_that_made_it_in_its_folder(place: Path) -> None:
     assert written["reward"]["name"] == "right"
     assert len(written["reward"]["version"]) >= 8
     assert {name: written["data"][name] for name in ("source", "train", "test")} == {
-        "source": "arithmetic", "train": 50, "test": 5,
+        "source": "arithmetic", "train": 45, "test": 5,
     }  # fmt: skip
     assert {"numpy", "pydantic"} <= set(written["packages"])
     assert not (run.folder.path / ".lock").exists()
@@ -88,7 +88,7 @@ def test_the_summary_says_what_is_to_be_done(place: Path) -> None:
     assert said["backend"] == "parrot, grpo"
     assert said["model"] == "tiny, LoRA of rank 8"
     assert said["reward"].startswith("right@")
-    assert said["data"] == "arithmetic: 50 to learn from, 5 held out"
+    assert said["data"] == "arithmetic: 45 to learn from, 5 held out"
     assert said["steps"] == "6 of 4 × 4"
     assert said["folder"] == "run"
     assert said["note"] == "wandb_disabled=true: nothing is sent to w"
@@ -110,7 +110,7 @@ def test_folders_of_runs_are_called_by_the_time(place: Path) -> None:
         (["model.path=broken"], InputError, "broken cannot be loaded"),
         (["training.reward_function=mine.py::left"], RewardError, "there is no 'left' in mine.py::left"),
         (["training.reward_parameters={tolerance: 1}"], BindingError, "right has no parameter 'tolerance'"),
-        (["training.reward_function=mine.py::needs"], BadRowsError, "55 of 55 rows are malformed"),
+        (["training.reward_function=mine.py::needs"], BadRowsError, "50 of 50 rows are malformed"),
         (["training.reward_function=http://127.0.0.1:9/rewards/a"], RewardError, "the reward a cannot score"),
         (["run_dir=mine.py"], InputError, "cannot make the folder mine.py"),
         (["run_dir=."], InputError, ". is not empty"),
@@ -129,7 +129,7 @@ def test_rejected_rows_lie_in_the_folder_and_are_gone_once_mended(place: Path) -
     with pytest.raises(BadRowsError, match=r"run/rejected\.jsonl"):
         prepare(configured("training.reward_function=mine.py::needs"))
     listed = (place / "run" / "rejected.jsonl").read_text(encoding="utf-8").splitlines()
-    assert len(listed) == 55
+    assert len(listed) == 50
     assert json.loads(listed[0])["row"] == {"id": "0+0", "prompt": "0+0", "ground_truth": "0"}
     prepare(configured())
     assert not (place / "run" / "rejected.jsonl").exists()
@@ -146,7 +146,7 @@ def test_a_folder_has_one_run(place: Path) -> None:
 def test_an_interrupted_run_goes_on_after_its_checkpoint(place: Path) -> None:
     with pytest.raises(Interrupted):
         carry_out(prepare(configured("model.hidden_size=3")), Chronicle())
-    assert RunRecord.read(RunFolder(Path("run"))).state == "interrupted"
+    assert About.read(RunFolder(Path("run"))).state == "interrupted"
     with pytest.raises(InputError, match="go on with it: guerdon train --resume run"):
         prepare(configured())
     again, chronicle = prepare_again(Path("run")), Chronicle()
@@ -154,17 +154,17 @@ def test_an_interrupted_run_goes_on_after_its_checkpoint(place: Path) -> None:
     run = carry_out(again, chronicle)
     assert chronicle.told[0] == ("resume", 3)
     assert [told[1] for told in chronicle.told if told[0] == "step"] == [4, 5, 6]
-    assert run.record.state == "finished"
-    assert [entry["after_step"] for entry in run.record.resumed] == [3]
+    assert run.about.state == "finished"
+    assert [entry["after_step"] for entry in run.about.resumed] == [3]
 
 
 def test_a_killed_run_goes_on_from_the_last_complete_checkpoint(place: Path) -> None:
     whole, killed, rest = Chronicle(), Chronicle(), Chronicle()
     carry_out(prepare(configured("run_dir=whole")), whole)
     carry_out(prepare(configured()), killed)
-    record = RunRecord.read(RunFolder(Path("run")))
-    record.state = "running"  # as SIGKILL leaves it, in the middle of a checkpoint
-    record.write(RunFolder(Path("run")))
+    about = About.read(RunFolder(Path("run")))
+    about.state = "running"  # as SIGKILL leaves it, in the middle of a checkpoint
+    about.write(RunFolder(Path("run")))
     (place / "run" / "checkpoints" / "step-000005.partial").mkdir()
     carry_out(prepare_again(Path("run")), rest)
 
@@ -177,8 +177,8 @@ def test_a_killed_run_goes_on_from_the_last_complete_checkpoint(place: Path) -> 
 def test_without_a_checkpoint_a_run_begins_anew(place: Path) -> None:
     with pytest.raises(RuntimeError, match="out of luck"):
         carry_out(prepare(configured("model.num_layers=13")), Chronicle())
-    record = RunRecord.read(RunFolder(Path("run")))
-    assert (record.state, record.error) == ("failed", "RuntimeError: out of luck")
+    about = About.read(RunFolder(Path("run")))
+    assert (about.state, about.error) == ("failed", "RuntimeError: out of luck")
     text = (place / "run" / "config.yaml").read_text(encoding="utf-8")
     (place / "run" / "config.yaml").write_text(
         text.replace("num_layers: 13", "num_layers: 1"), encoding="utf-8"
@@ -186,7 +186,7 @@ def test_without_a_checkpoint_a_run_begins_anew(place: Path) -> None:
     chronicle = Chronicle()
     run = carry_out(prepare_again(Path("run")), chronicle)
     assert chronicle.told[0] == ("resume", 0)
-    assert (run.record.state, run.record.error) == ("finished", None)
+    assert (run.about.state, run.about.error) == ("finished", None)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_run_does_not_go_on_under_another_reward_or_with_other_data(
     assert says in caplog.text
     again = prepare_again(Path("run"), accept_changes=True)
     assert any(says in what for name, what in again.summary() if name == "note")
-    assert carry_out(again, Chronicle()).record.state == "finished"
+    assert carry_out(again, Chronicle()).about.state == "finished"
 
 
 def test_a_run_is_loaded_as_it_was(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,22 +240,6 @@ def test_checkpoints_may_lie_elsewhere(place: Path) -> None:
     run = carry_out(prepare(configured("training.checkpoint_dir=big/disk")), Chronicle())
     assert (place / "big" / "disk" / "run" / "step-000004" / "state.json").is_file()
     assert [step for step, _ in run.folder.saved()] == [4]
-
-
-@pytest.mark.parametrize(
-    ("overrides", "problems", "steps"),
-    [
-        ([], 10, 3),
-        (["training.num_batches=2"], 10, 2),
-        (["training.num_batches=9"], 10, 3),
-        (["training.num_epochs=3"], 10, 9),
-        (["training.micro_batch_size=16"], 10, 1),
-    ],
-)
-def test_the_steps_of_a_run(here: Path, overrides: list[str], problems: int, steps: int) -> None:
-    from guerdon.train.preparing import steps_of
-
-    assert steps_of(compose(overrides), problems) == steps
 
 
 @pytest.mark.parametrize(

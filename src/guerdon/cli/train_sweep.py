@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,10 +33,14 @@ class Outcome:
     """That of the last."""
 
 
-def sweep(overrides: Sequence[str], project: Project) -> int:
+Launch = Callable[[Sequence[str]], int]
+"""Does one run, as the command line of ``guerdon train`` asks for it, and gives its exit status."""
+
+
+def sweep(overrides: Sequence[str], project: Project, launch: Launch | None = None) -> int:
     """Do the runs, show how each ended, and give the exit status.
 
-    Each has its own process, so that neither a crash nor memory that a library keeps touches the next.
+    Each has its own process by default, so that neither a crash nor memory that a library keeps touches the next.
     """
     from guerdon.cli.app import INTERRUPTED, USER_ERROR
     from guerdon.train.compose import combinations, compose
@@ -50,7 +54,7 @@ def sweep(overrides: Sequence[str], project: Project) -> int:
         shown = [text for text in run if text in differing]
         folder = base / str(number)
         click.echo(f"\n[{number + 1}/{len(runs)}] {' '.join(shown)}", err=True)
-        status = _run_one(run, folder, project)
+        status = (launch or _in_a_process)(_arguments(run, folder, project))
         outcomes.append(_outcome(folder, shown, status))
         (base / SUMMARY).write_text(
             json.dumps([asdict(one) for one in outcomes], indent=2) + "\n", encoding="utf-8"
@@ -65,14 +69,18 @@ def sweep(overrides: Sequence[str], project: Project) -> int:
     return USER_ERROR if statuses == {USER_ERROR} else int(statuses != {0})
 
 
-def _run_one(overrides: Sequence[str], folder: Path, project: Project) -> int:
+def _arguments(overrides: Sequence[str], folder: Path, project: Project) -> list[str]:
     quoted = str(folder).replace("\\", "\\\\").replace("'", "\\'")
-    command = [sys.executable, "-m", "guerdon", "train", *overrides, f"run_dir='{quoted}'"]
+    arguments = [*overrides, f"run_dir='{quoted}'"]
     if project.folder is not None:
-        command += ["--config-dir", str(project.folder)]
+        arguments += ["--config-dir", str(project.folder)]
     if project.name is not None:
-        command += ["--config-name", project.name]
-    process = subprocess.Popen(command)
+        arguments += ["--config-name", project.name]
+    return arguments
+
+
+def _in_a_process(arguments: Sequence[str]) -> int:
+    process = subprocess.Popen([sys.executable, "-m", "guerdon", "train", *arguments])
     while True:
         try:
             return process.wait()
@@ -82,12 +90,12 @@ def _run_one(overrides: Sequence[str], folder: Path, project: Project) -> int:
 
 def _outcome(folder: Path, shown: list[str], status: int) -> Outcome:
     from guerdon.errors import InputError
+    from guerdon.train.about import About
     from guerdon.train.folder import RunFolder
-    from guerdon.train.record import RunRecord
 
     run = RunFolder(folder)
     try:
-        state: str = RunRecord.read(run).state
+        state: str = About.read(run).state
     except InputError:
         state = "not started"
     if status < 0 or (status and state == "running"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import logging
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,13 +13,14 @@ from pathlib import Path
 from guerdon.errors import InputError, ResumeError, error_of_kind
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.run import score
+from guerdon.train.about import About, now, package_versions
 from guerdon.train.backends import find_backend
 from guerdon.train.compose import read
 from guerdon.train.config import Config
 from guerdon.train.folder import RunFolder
 from guerdon.train.job import Backend
+from guerdon.train.order import steps_of
 from guerdon.train.problems import Problems, problems_of
-from guerdon.train.record import RunRecord, now, package_versions
 from guerdon.train.rewards import reward_of
 from guerdon.train.sanity import check
 from guerdon.trainers.columns import sample_of
@@ -44,7 +44,7 @@ class Prepared:
     reward: RewardFunction
     problems: Problems
     folder: RunFolder
-    record: RunRecord
+    about: About
     resume_from: tuple[int, Path | None] | None = None
     """For a run that is gone on with: the step and the checkpoint after which; no checkpoint, the beginning."""
     notes: tuple[str, ...] = field(default=())
@@ -65,7 +65,7 @@ class Prepared:
         lines = [
             ("backend", f"{config.backend}, {config.algorithm}"),
             ("model", model + adapters),
-            ("reward", f"{self.record.reward['name']}@{self.record.reward['version']}"),
+            ("reward", f"{self.about.reward['name']}@{self.about.reward['version']}"),
             (
                 "data",
                 f"{problems.source}: {len(problems.train):,} to learn from, {len(problems.test):,} held out",
@@ -109,7 +109,7 @@ def prepare(config: Config) -> Prepared:
         reward=reward,
         problems=problems,
         folder=folder,
-        record=_record(config, reward, problems),
+        about=_about(config, reward, problems),
         notes=tuple(_notes(config)),
     )
 
@@ -121,12 +121,12 @@ def prepare_again(place: Path, *, accept_changes: bool = False) -> Prepared:
     changed, unless that is accepted; else as ``prepare``.
     """
     folder = RunFolder(place)
-    record = RunRecord.read(folder)
-    if record.state == "finished":
+    about = About.read(folder)
+    if about.state == "finished":
         raise InputError(f"{place} has finished, so there is nothing to go on with")
     config, reward, problems = _loaded(folder)
     backend = _backend(config)
-    changes = list(_changes(record, reward, problems))
+    changes = list(_changes(about, reward, problems))
     if changes and not accept_changes:
         raise ResumeError(
             f"{place}: {' and '.join(changes)}, so the curve would not be that of one run; "
@@ -135,17 +135,17 @@ def prepare_again(place: Path, *, accept_changes: bool = False) -> Prepared:
     _try_once(config, reward, problems)
     saved = folder.saved()
     step, checkpoint = saved[-1] if saved else (0, None)
-    fresh = _record(config, reward, problems)
-    notes = [*changes, *record.differences(fresh.packages)]
-    record.reward, record.data, record.packages = fresh.reward, fresh.data, fresh.packages
-    record.resumed.append({"at": now(), "after_step": step})
+    fresh = _about(config, reward, problems)
+    notes = [*changes, *about.differences(fresh.packages)]
+    about.reward, about.data, about.packages = fresh.reward, fresh.data, fresh.packages
+    about.resumed.append({"at": now(), "after_step": step})
     return Prepared(
         config=config,
         backend=backend,
         reward=reward,
         problems=problems,
         folder=folder,
-        record=record,
+        about=about,
         resume_from=(step, checkpoint),
         notes=(*notes, *_notes(config)),
     )
@@ -158,18 +158,9 @@ def loaded(folder: RunFolder) -> tuple[Config, RewardFunction, Problems]:
     run, else as ``prepare``.
     """
     config, reward, problems = _loaded(folder)
-    for change in _changes(RunRecord.read(folder), reward, problems):
+    for change in _changes(About.read(folder), reward, problems):
         logger.warning("%s: %s", folder.path, change)
     return config, reward, problems
-
-
-def steps_of(config: Config, problems: int) -> int:
-    """How many steps a run over so many problems takes."""
-    training = config.training
-    an_epoch = max(1, math.ceil(problems / training.micro_batch_size))
-    if training.num_batches is not None:
-        an_epoch = min(an_epoch, training.num_batches)
-    return an_epoch * training.num_epochs
 
 
 # Before it starts.
@@ -193,16 +184,16 @@ def _reward(config: Config) -> RewardFunction:
 
 
 def _loaded(folder: RunFolder) -> tuple[Config, RewardFunction, Problems]:
-    record = RunRecord.read(folder)
+    about = About.read(folder)
     config = read(folder.config)
     config.run_dir = str(folder.path)
     try:
         reward = _reward(config)
         return config, reward, problems_of(config.training, config.seed, reward, folder.path / _REJECTED)
     except (InputError, LookupError) as error:
-        if Path(record.directory) == Path.cwd():
+        if Path(about.directory) == Path.cwd():
             raise
-        raise InputError(f"{error}; the run was started in {record.directory}: go there first") from error
+        raise InputError(f"{error}; the run was started in {about.directory}: go there first") from error
 
 
 def _new_folder(config: Config) -> RunFolder:
@@ -211,7 +202,7 @@ def _new_folder(config: Config) -> RunFolder:
         return RunFolder(_dated())
     folder = RunFolder(Path(config.run_dir))
     if folder.run.exists():
-        state = RunRecord.read(folder).state
+        state = About.read(folder).state
         on = "" if state == "finished" else f"; go on with it: guerdon train --resume {folder.path}"
         raise InputError(f"{folder.path} holds a run already ({state}){on}; for a new one: run_dir=ANOTHER")
     try:
@@ -274,9 +265,9 @@ def _try_once(config: Config, reward: RewardFunction, problems: Problems) -> Non
         raise error_of_kind(tried.error_kind, f"the reward {reward.name} cannot score: {tried.error}")
 
 
-def _record(config: Config, reward: RewardFunction, problems: Problems) -> RunRecord:
+def _about(config: Config, reward: RewardFunction, problems: Problems) -> About:
     made = reward.provenance
-    return RunRecord(
+    return About(
         backend=config.backend,
         algorithm=config.algorithm,
         seed=config.seed,
@@ -291,11 +282,11 @@ def _record(config: Config, reward: RewardFunction, problems: Problems) -> RunRe
     )
 
 
-def _changes(record: RunRecord, reward: RewardFunction, problems: Problems) -> Iterator[str]:
-    made, before = reward.provenance, record.reward
+def _changes(about: About, reward: RewardFunction, problems: Problems) -> Iterator[str]:
+    made, before = reward.provenance, about.reward
     if made.version != before.get("version"):
         yield f"the reward is {made.reward}@{made.version} now and was {before['name']}@{before['version']}"
-    if problems.digest != record.data.get("digest"):
+    if problems.digest != about.data.get("digest"):
         yield f"the data have changed ({problems.source})"
 
 

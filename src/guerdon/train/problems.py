@@ -16,6 +16,7 @@ from guerdon.data.rows import SHOWN, BadRow, BadRowsError
 from guerdon.errors import InputError
 from guerdon.reward.conventions import columns_of, missing_parameter
 from guerdon.reward.function import RewardFunction
+from guerdon.train.arithmetic import arithmetic
 from guerdon.train.config import TrainingConfig
 from guerdon.train.job import Problem
 from guerdon.train.prompts import PromptColumns
@@ -62,7 +63,7 @@ def problems_of(
     >>> from guerdon.train.config import TrainingConfig
     >>> made = problems_of(TrainingConfig(data_source="arithmetic", train_fraction=0.8), seed=1)
     >>> len(made.train), len(made.test)
-    (44, 11)
+    (40, 10)
     """
     where = _places(config)
     train = arithmetic() if where.train == _MADE else _read(where.train, where.train_split, config, rejected)
@@ -75,17 +76,6 @@ def problems_of(
     if config.num_test_batches is not None:
         test = test[: config.num_test_batches * config.micro_batch_size]
     return Problems(train=train, test=test, source=where.train)
-
-
-def arithmetic() -> list[Problem]:
-    """Sums of two digits whose result is one digit too: the prompt ``3+4`` has the ground truth ``7``.
-
-    >>> problem = arithmetic()[0]
-    >>> problem.prompt, problem.columns
-    ('0+0', {'ground_truth': '0'})
-    """
-    pairs = [(a, b) for a in range(10) for b in range(10 - a)]
-    return [Problem(f"{a}+{b}", f"{a}+{b}", {"ground_truth": str(a + b)}) for a, b in pairs]
 
 
 def _split(problems: list[Problem], fraction: float) -> tuple[list[Problem], list[Problem]]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from guerdon.errors import InputError
+from guerdon.train.about import About, locked, now
 from guerdon.train.compose import to_yaml
 from guerdon.train.config import Config
 from guerdon.train.folder import RunFolder
 from guerdon.train.job import Interrupted, Job, Monitor
 from guerdon.train.preparing import Prepared, loaded, prepare, prepare_again
-from guerdon.train.record import RunRecord, locked, now
 
 __all__ = ["Run", "carry_out", "loaded", "train"]
 
@@ -24,7 +24,7 @@ class Run:
 
     config: Config
     folder: RunFolder
-    record: RunRecord
+    about: About
 
 
 def train(config: Config, *, resume: bool = False, accept_changes: bool = False) -> Run:
@@ -49,15 +49,15 @@ def carry_out(prepared: Prepared, monitor: Monitor | None = None) -> Run:
     Raises Interrupted after Ctrl-C, InputError where another process is at work on the run, what the trainer
     raises; the folder says in each case how the run ended.
     """
-    config, folder, record = prepared.config, prepared.folder, prepared.record
+    config, folder, about = prepared.config, prepared.folder, prepared.about
     folder.path.mkdir(parents=True, exist_ok=True)
     with locked(folder):
         if prepared.resume_from is None:
             folder.config.write_text(to_yaml(config), encoding="utf-8")
             _place_checkpoints(config, folder)
-        record.state, record.ended, record.error = "running", None, None
-        record.write(folder)
-        with _ending(record, folder):
+        about.state, about.ended, about.error = "running", None, None
+        about.write(folder)
+        with _ending(about, folder):
             monitor = monitor or _monitor(prepared)
             try:
                 if prepared.resume_from is not None:
@@ -65,7 +65,7 @@ def carry_out(prepared: Prepared, monitor: Monitor | None = None) -> Run:
                 prepared.backend.train(_job(prepared, monitor))
             finally:
                 monitor.close()
-    return Run(config=config, folder=folder, record=record)
+    return Run(config=config, folder=folder, about=about)
 
 
 def _monitor(prepared: Prepared) -> Monitor:
@@ -102,18 +102,18 @@ def _place_checkpoints(config: Config, folder: RunFolder) -> None:
 
 
 @contextlib.contextmanager
-def _ending(record: RunRecord, folder: RunFolder) -> Iterator[None]:
+def _ending(about: About, folder: RunFolder) -> Iterator[None]:
     """Write down how the run ended."""
     try:
         yield
     except (Interrupted, KeyboardInterrupt):
-        record.state = "interrupted"
+        about.state = "interrupted"
         raise
     except BaseException as error:
-        record.state, record.error = "failed", " ".join(f"{type(error).__name__}: {error}".split())[:2000]
+        about.state, about.error = "failed", " ".join(f"{type(error).__name__}: {error}".split())[:2000]
         raise
     else:
-        record.state = "finished"
+        about.state = "finished"
     finally:
-        record.ended = now()
-        record.write(folder)
+        about.ended = now()
+        about.write(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,52 +13,22 @@ from typing import Any
 from guerdon.errors import InputError
 from guerdon.train.config import Config, ModelConfig
 from guerdon.train.job import Prompt
+from guerdon.train.tiny import alphabet_of, character_tokenizer
 
 MADE_HERE = ("tiny", "random")
 """Model families with random weights."""
 
 _ROOT = "tunix.models"
-_LORA_MODULES = ".*q_einsum|.*kv_einsum|.*attn_vec_einsum|.*q_proj|.*k_proj|.*v_proj|.*o_proj|.*gate_proj|.*up_proj|.*down_proj"
+_LORA_MODULES = "|".join(
+    f".*{name}"
+    for name in (
+        *("q_einsum", "kv_einsum", "attn_vec_einsum"),
+        *("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
+    )
+)
 
 # What Transformers calls an architecture, and Tunix's folder for it, for those that a config.json describes fully.
 _ARCHITECTURES = {"qwen2": "qwen2", "qwen3": "qwen3", "llama": "llama3"}
-
-
-class CharacterTokenizer:
-    """A token for each character of an alphabet, and one for all others; what Tunix asks of a tokenizer.
-
-    >>> tokenizer = CharacterTokenizer("0123456789+=.")
-    >>> tokenizer.decode(tokenizer.encode("3+4"))
-    '3+4'
-    """
-
-    _PAD, _END, _OTHER, _FIRST = 0, 1, 2, 3
-
-    def __init__(self, alphabet: str) -> None:
-        self.alphabet = alphabet
-        self._ids = {character: i for i, character in enumerate(alphabet, self._FIRST)}
-
-    def __len__(self) -> int:
-        return len(self.alphabet) + self._FIRST
-
-    def encode(self, text: str) -> list[int]:
-        return [self._ids.get(character, self._OTHER) for character in text]
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of the ids; what stands for other characters becomes U+FFFD, pad and end are left out."""
-        return "".join(
-            self.alphabet[i - self._FIRST] if i >= self._FIRST else "�" for i in ids if i >= self._OTHER
-        )
-
-    def bos_id(self) -> int:
-        """0, which Tunix takes for none."""
-        return 0
-
-    def eos_id(self) -> int:
-        return self._END
-
-    def pad_id(self) -> int:
-        return self._PAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +51,12 @@ class Source:
         """A prompt as the model reads it: a conversation by the tokenizer's chat template."""
         if isinstance(prompt, str):
             return prompt
-        if isinstance(self.tokenizer, CharacterTokenizer):
-            return "\n".join([*(str(message.get("content") or "") for message in prompt), ""])
         text: str = self.tokenizer.apply_chat_template(prompt, add_generation_prompt=True, tokenize=False)
+        return text
+
+    def read(self, tokens: Any) -> str:
+        """The text of a completion's tokens, without those that only steer."""
+        text: str = self.tokenizer.decode([int(token) for token in tokens], skip_special_tokens=True)
         return text
 
     def count(self, text: str) -> int:
@@ -107,12 +80,14 @@ def check_model(config: Config) -> None:
     if model.model_family in MADE_HERE:
         if model.hidden_size % (2 * model.num_heads):
             raise InputError(
-                f"model.hidden_size ({model.hidden_size}) must be a multiple of twice model.num_heads ({model.num_heads})"
+                f"model.hidden_size ({model.hidden_size}) must be a multiple of twice model.num_heads "
+                f"({model.num_heads})"
             )
         return
     if model.path is None:
         raise InputError(
-            f"model.path is missing: the folder with the weights (safetensors) and the tokenizer of {model.model_family}"
+            "model.path is missing: the folder with the weights (safetensors) and the tokenizer of "
+            f"{model.model_family}"
         )
     folder = Path(model.path).expanduser()
     if not folder.is_dir():
@@ -155,7 +130,7 @@ def _is_made(config: Config) -> bool:
 
 def _tokenizer(config: Config) -> Any:
     if _is_made(config) and config.model.path is None:
-        return CharacterTokenizer(alphabet_of(config))
+        return character_tokenizer(alphabet_of(config))
     from transformers import AutoTokenizer
 
     try:
@@ -163,13 +138,6 @@ def _tokenizer(config: Config) -> Any:
     except (OSError, ValueError) as error:
         reason = str(error).split("\n")[0]
         raise InputError(f"model.path: no tokenizer in {config.model.path}: {reason}") from error
-
-
-def alphabet_of(config: Config) -> str:
-    """The characters that a model made on the spot writes: few for sums, which it then learns sooner."""
-    if config.training.data_source == "arithmetic":
-        return "0123456789+-=. "
-    return "\n" + "".join(map(chr, range(32, 127)))
 
 
 def _dtype(model: ModelConfig) -> Any:
@@ -186,6 +154,9 @@ def _dtype(model: ModelConfig) -> Any:
 
 def _made(config: Config, vocabulary: int) -> Any:
     """A Qwen2 of the configured shape with random weights from the seed."""
+    import jax
+    import jax.numpy as jnp
+    import numpy
     from flax import nnx
     from tunix.models.qwen2 import model as qwen2
 
@@ -206,7 +177,21 @@ def _made(config: Config, vocabulary: int) -> Any:
         dtype=_dtype(shape),
         param_dtype=_dtype(shape),
     )
-    return qwen2.Qwen2(wanted, rngs=nnx.Rngs(config.seed))
+    shapes = nnx.eval_shape(lambda: qwen2.Qwen2(wanted, rngs=nnx.Rngs(0)))
+    # Drawn outside JAX, which would compile a program for each shape. A tiny model starts with larger weights than
+    # is usual, since otherwise it learns the commonest answer long before it sees what the problem says.
+    drawn = numpy.random.default_rng(config.seed)
+    spread = 0.1 if shape.model_family == "tiny" else 0.02
+
+    def fill(path: Any, like: Any) -> Any:
+        if len(like.shape) > 1:
+            return jnp.asarray(drawn.normal(0.0, spread, like.shape), like.dtype)
+        return jnp.asarray(
+            numpy.full(like.shape, 0.0 if "bias" in jax.tree_util.keystr(path) else 1.0), like.dtype
+        )
+
+    graph, state = nnx.split(shapes)
+    return nnx.merge(graph, jax.tree_util.tree_map_with_path(fill, state))
 
 
 def _remat(module: Any, model: ModelConfig) -> Any:

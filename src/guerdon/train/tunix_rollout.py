@@ -39,6 +39,7 @@ def rollout_class() -> Any:
             rollout_config: Any,
             *,
             seed: int,
+            read: Callable[[Any], str],
             step: Callable[[], int],
             generated: Callable[[int], None],
         ) -> None:
@@ -51,7 +52,7 @@ def rollout_class() -> Any:
             )
             super().__init__(rollout_actor, tokenizer, cache)
             self._key = jax.random.PRNGKey(seed)
-            self._step, self._generated = step, generated
+            self._read, self._step, self._generated = read, step, generated
             self._temperature = rollout_config.temperature
             self._place = (-1, 0)
 
@@ -63,6 +64,7 @@ def rollout_class() -> Any:
                 key = jax.random.fold_in(jax.random.fold_in(self._key, step), self._place[1])
                 rollout_config = dataclasses.replace(rollout_config, seed=key)
             output = super().generate(prompts, rollout_config, **more)
+            output.text = [self._read(tokens) for tokens in output.tokens]
             limit = rollout_config.max_tokens_to_generate
             end = numpy.array((rollout_config.eos_tokens or [self.eos_id()])[:1])
             output.tokens = [
@@ -135,7 +137,7 @@ class TunixPolicy(Policy):
                 seed=jax.random.fold_in(key, start),
                 eos_tokens=self._source.config.generation.eos_tokens,
             )
-            completions += output.text[: len(chunk)]
+            completions += [self._source.read(tokens) for tokens in output.tokens[: len(chunk)]]
         return completions
 
     def close(self) -> None:

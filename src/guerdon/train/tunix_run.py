@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import random
 import signal
 import threading
 import time
@@ -13,8 +12,8 @@ from types import FrameType
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.train.config import Config
 from guerdon.train.job import Interrupted, Job, Problem
+from guerdon.train.order import Order, steps_of
 from guerdon.train.tunix_checkpoint import restore_model, restore_optimizer, save, step_of
 from guerdon.train.tunix_model import source_of
 from guerdon.train.tunix_rollout import rollout_class
@@ -23,35 +22,6 @@ from guerdon.trainers.tunix import TunixReward
 
 _SHOWN = 8
 _PROBLEM = "problem"
-
-
-class Order:
-    """The order in which problems are learnt from: shuffled anew for each pass over them, the same for a seed.
-
-    >>> order = Order(10, batch=4, seed=1)
-    >>> sorted(order.batch(0) + order.batch(1) + order.batch(2)[:2])
-    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
-    """
-
-    def __init__(self, count: int, batch: int, seed: int) -> None:
-        self._count, self._size, self._seed = count, batch, seed
-        self._pass = functools.lru_cache(maxsize=2)(self._shuffled)
-
-    def _shuffled(self, number: int) -> list[int]:
-        order = list(range(self._count))
-        random.Random(f"{self._seed}/{number}").shuffle(order)
-        return order
-
-    def batch(self, step: int) -> list[int]:
-        """The positions of the problems of a step, which counts from 0."""
-        places = range(step * self._size, (step + 1) * self._size)
-        return [self._pass(place // self._count)[place % self._count] for place in places]
-
-
-def steps_of(config: Config, problems: int) -> int:
-    """The steps of a whole run: ``num_batches`` an epoch, else as many as the problems fill, at least one."""
-    training = config.training
-    return training.num_epochs * (training.num_batches or max(problems // training.micro_batch_size, 1))
 
 
 class TunixRun:
@@ -64,7 +34,7 @@ class TunixRun:
         self._source = source_of(config)
         self._texts = {id(p): self._source.text(p.prompt) for p in (*job.train, *job.test)}
         self._refuse_long_prompts()
-        self._order = Order(len(job.train), config.training.micro_batch_size, config.seed)
+        self._order = Order(len(job.train), batch=config.training.micro_batch_size, seed=config.seed)
         self._total = steps_of(config, len(job.train))
         self._first = step_of(job.resume_from) if job.resume_from is not None else 0
         """Steps that were done before this process."""
@@ -142,6 +112,7 @@ class TunixRun:
                 rollout_engine=functools.partial(
                     rollout_class(),
                     seed=config.seed,
+                    read=self._source.read,
                     step=lambda: run.done,
                     generated=self._job.monitor.tokens,
                 ),
@@ -197,6 +168,8 @@ class TunixRun:
             "num_generations": asked.num_generations,
             "num_iterations": asked.num_iterations,
             "epsilon": asked.epsilon,
+            # The estimator of GRPO's paper; Tunix's usual one, the plain difference, has no gradient on average.
+            "kl_loss_mode": "low_var_kl",
         }
         if algorithm == "dapo":
             config = dapo_learner.DAPOConfig(**common, overlong_buffer=None)

@@ -8,13 +8,13 @@ batches, with numpy arrays, and puts the numbers into an array that it adds up w
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from guerdon.errors import InputError
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, samples_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.thin import made, word
 from guerdon.types import EvaluateResult
 
 _OURS = ("mode", "trajectory_ids", "trajectory_rewards", "expected_step")
@@ -135,42 +135,26 @@ def _key(prompt: Any) -> str:
 
 def _recipe(wanted: Wanted) -> Recipe:
     """The file that Tunix's command line takes, and the lines of a program."""
-    name = TunixReward(wanted.reward).__name__
-    function = name if name.isidentifier() else "reward"
-    options = {**wanted.options}
-    if wrong := [key for key in options if not key.isidentifier()]:
-        raise InputError(f"{wrong[0]!r} is no option of an adapter")
-    made = _source(wanted.spec, wanted.parameters, options)
-    text = f'''"""{wanted.reward.name} as a reward function of Tunix."""
-
-from guerdon import get_reward_function
-
-_reward = {made}
-
-
-def {function}(prompts, completions, **columns):
-    return _reward(prompts=prompts, completions=completions, **columns)
-'''
-    file = f"{function}_reward.py"
-    lines = f"""# A program of your own:
-from {function}_reward import _reward as {function}
-learner = GRPOLearner(rl_cluster, algo_config, reward_fns=[{function}], metric_fns=[{function}.metrics])
-
-# Tunix's command line:
-python -m tunix.cli.grpo_main … reward_functions="['$PWD/{file}']"
-"""
-    note = (
-        "Every public function of the file counts as a reward, so keep other functions out of it. The columns of the "
-        "data set are the reward's arguments; mode, step, completions and trajectory_ids cannot be column names."
+    name, made_of = word(wanted), made(wanted, "tunix")
+    module = f"{name}_tunix"
+    text = (
+        f'"""{wanted.reward.name} for Tunix."""\n\n'
+        "from guerdon import get_reward_function\n\n"
+        f"reward = {made_of}\n\n\n"
+        f"def {name}(prompts, completions, **columns):\n"
+        "    return reward(prompts=prompts, completions=completions, **columns)\n"
     )
-    return Recipe(files={file: text}, lines=lines, note=note)
-
-
-def _source(spec: str, parameters: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """Python that makes the adapter anew."""
-    given = [repr(spec), *(f"{key}={value!r}" for key, value in parameters.items())]
-    adapter = ", ".join(f"{key}={value!r}" for key, value in options.items())
-    return f"get_reward_function({', '.join(given)}).to_tunix({adapter})"
+    lines = (
+        f"from {module} import reward\n\n"
+        "learner = GRPOLearner(rl_cluster, algo_config, reward_fns=[reward], metric_fns=[reward.metrics])\n"
+        "reward.follow(learner)\n"
+    )
+    note = (
+        f"Tunix's own command line: reward_functions=\"['$PWD/{module}.py']\"; it takes each public function of the "
+        "file for a reward. The columns of the data set are the reward's arguments; Tunix does not allow mode, step, "
+        "completions and trajectory_ids as names of columns."
+    )
+    return Recipe(files={f"{module}.py": text}, lines=lines, note=note)
 
 
 TRAINER = Trainer(

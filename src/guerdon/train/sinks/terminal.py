@@ -94,6 +94,8 @@ class TerminalSink:
 
     def resume(self, step: int) -> None:
         """Say where the run goes on."""
+        if self._before == step:
+            return
         self._before = step
         self._console.print(Text(f"goes on after step {step:,}", style="dim"), soft_wrap=True)
 
