@@ -125,7 +125,6 @@ def test_the_command_line_takes_them_from_a_file(interpreter: Interpreter, tmp_p
             "--samples",
             "rows.jsonl",
             *COLUMNS,
-            "--json",
         ],
         cwd=tmp_path,
         env={**environment(), "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")},
@@ -134,5 +133,4 @@ def test_the_command_line_takes_them_from_a_file(interpreter: Interpreter, tmp_p
         timeout=200,
     )
     assert done.returncode == 0, done.stderr
-    assert '"score": 1.0' in done.stdout
-    assert '"score": 0.0' in done.stdout
+    assert "mean 0.5" in done.stdout
