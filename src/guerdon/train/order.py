@@ -1,9 +1,11 @@
-"""The order in which problems are learnt from."""
+"""The order in which problems are learnt from, and how many steps that takes."""
 
 from __future__ import annotations
 
 import functools
 import random
+
+from guerdon.train.config import Config
 
 
 class Order:
@@ -29,3 +31,9 @@ class Order:
         """The positions of the problems of a step; steps count from 0."""
         places = range(step * self._size, (step + 1) * self._size)
         return [self._pass(place // self._count)[place % self._count] for place in places]
+
+
+def steps_of(config: Config, problems: int) -> int:
+    """The steps of a whole run: ``num_batches`` an epoch, else as many as the problems fill, at least one."""
+    training = config.training
+    return training.num_epochs * (training.num_batches or max(problems // training.micro_batch_size, 1))

@@ -18,8 +18,7 @@ from guerdon.train.completing import chat_text, complete, end_tokens, settings
 from guerdon.train.config import Config
 from guerdon.train.job import Interrupted, Job, Problem
 from guerdon.train.models import MADE, Loaded, first_model
-from guerdon.train.order import Order
-from guerdon.train.preparing import steps_of
+from guerdon.train.order import Order, steps_of
 from guerdon.train.trl_quiet import quiet
 from guerdon.train.trl_settings import arguments, rate_factor
 from guerdon.train.trl_trainer import Hooks, trainer_class
