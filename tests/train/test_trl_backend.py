@@ -19,6 +19,7 @@ from guerdon.train.job import Interrupted, Problem
 from guerdon.train.models import first_model
 from guerdon.train.tiny import character_tokenizer
 from guerdon.train.trl import TrlBackend
+from served import guerdon_serve, running
 from train import trl_work
 from train.trl_work import Kept, do, small_config
 
@@ -258,3 +259,14 @@ def test_a_tokenizer_of_characters_gives_back_what_it_was_given() -> None:
     tokenizer = character_tokenizer("abc \n")
     assert tokenizer.decode(tokenizer("cab \n a").input_ids) == "cab \n a"
     assert tokenizer("d").input_ids == [tokenizer.unk_token_id]
+
+
+def test_a_reward_of_a_server_gives_the_same_curve(tmp_path: Path) -> None:
+    served = guerdon_serve("guerdon.train.arithmetic.sums", log=tmp_path / "server.log")
+    config = small_config(**{"training.num_batches": 3})
+    with running(served) as server:
+        reward = RewardFunction(endpoint=server.url, mode="remote")
+        kept = do(config, tmp_path, reward=reward)
+    here = do(config, tmp_path / "here")
+    assert kept.curve() == here.curve()
+    assert kept.figures() == here.figures()
