@@ -161,7 +161,7 @@ class Adapter:
         samples = list(samples)
         if step is not None:
             for sample in samples:
-                sample.metadata["step"] = step
+                sample.metadata.setdefault("step", step)  # a column of that name is the data's own
         if not self._checked and samples:
             if (lack := self.reward.missing(samples)) is not None:
                 name, columns = lack
