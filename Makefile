@@ -43,6 +43,7 @@ bench: $(DEV) ## Measure the scoring engine, the server, the clients, the sandbo
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calling.py
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sandbox.py
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/verifiers.py
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/trainers.py
 
 soak: $(DEV) ## Long loads, to see whether the memory of the server and of the sandbox stays flat
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py

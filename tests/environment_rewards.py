@@ -11,7 +11,7 @@ def right(response, ground_truth):
     """One point for the ground truth itself."""
     if response == "raise":
         raise ValueError("asked to raise")
-    if response == "slow":
+    if response == "hang":
         time.sleep(60)
     return float(response == ground_truth)
 
@@ -21,7 +21,7 @@ async def brief(response, level=1):
     """Less for longer responses; ``level`` must be a number of Python's own."""
     if not isinstance(level, int):
         raise TypeError(f"level is of the type {type(level).__name__}")
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(60 if response == "slow" else 0.01)
     return 1 / (1 + len(response))
 
 

@@ -17,12 +17,15 @@ RUN_SECONDS = 240
 BOTH = f"{PEERS / 'rewards_of_ours.py'}::both"
 
 
-def run_peer(python: Path, script: str, *arguments: str, folder: Path, **variables: str) -> dict[str, Any]:
-    """What a script of ``interop/peers`` prints as its last line, an object, run in ``folder``."""
+def run_peer(
+    python: Path, script: str, *arguments: str, folder: Path, given: str = "", **variables: str
+) -> dict[str, Any]:
+    """What a script of ``interop/peers`` prints as its last line, an object, run in ``folder`` on a ``given`` text."""
     paths = [str(SOURCE), str(folder)]
     done = subprocess.run(
         [str(python), "-W", "error::RuntimeWarning", str(PEERS / script), *arguments],
         cwd=folder,
+        input=given,
         env={**environment(), "PYTHONPATH": ":".join(paths), "OMP_NUM_THREADS": "1", **variables},
         capture_output=True,
         text=True,

@@ -305,16 +305,17 @@ class EvaluateResult(_Result):
         return self
 
     @classmethod
-    def of_score(cls, score: float) -> EvaluateResult:
-        """The result that has nothing but a score; a third of the price of building it from keywords.
+    def of_score(cls, score: float, provenance: Provenance | None = None) -> EvaluateResult:
+        """The result that has nothing but a score and what made it; a third of the price of building it otherwise.
 
         Raises ValueError where the score is not finite.
         """
         # What pydantic's model_construct does, without asking every field for its default and its alias.
         result = cls.__new__(cls)
         put = object.__setattr__
-        put(result, "__dict__", {**_DEFAULTS, "metrics": {}, "score": finite(score)})
-        put(result, "__pydantic_fields_set__", {"score"})
+        fields = {**_DEFAULTS, "metrics": {}, "score": finite(score), "provenance": provenance}
+        put(result, "__dict__", fields)
+        put(result, "__pydantic_fields_set__", {"score"} if provenance is None else {"score", "provenance"})
         put(result, "__pydantic_extra__", None)
         put(result, "__pydantic_private__", None)
         return result

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,6 +24,10 @@ INSTALL_SECONDS = 900
 ALONE = {
     "trainers": ("openrlhf==0.11.2", ["--python-version=3.11", "--abi=cp311", "--platform=manylinux1_x86_64"])
 }
+
+# Packages that stand on this environment, whose torch and transformers they share: what they do with a reward
+# needs no more of their own than the list says.
+ON_TOP = {"axolotl", "swift", "trl_judges"}
 
 # Packages that need a later Python than guerdon does.
 LATER: Mapping[str, tuple[int, int]] = {"nemo_gym": (3, 12)}
@@ -44,6 +49,7 @@ def python_of(peer: str) -> Path:
     base = base_python(LATER.get(peer, (3, 11)))
     made_with = sys.version if str(base) == sys.executable else str(base)
     wanted = (PEERS / f"{peer}.txt").read_bytes() + repr((made_with, ALONE.get(peer))).encode()
+    wanted += sys.prefix.encode() if peer in ON_TOP else b""
     folder = cache_directory() / f"{peer}-{hashlib.sha256(wanted).hexdigest()[:12]}"
     python, stamp = folder / "bin" / "python", folder / "complete"
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -85,6 +91,10 @@ def _make(peer: str, folder: Path, python: Path, base: Path) -> None:
     _run(peer, [str(base), "-m", "venv", str(folder)])
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     _run(peer, [*pip, "-r", str(PEERS / f"{peer}.txt")])
+    if peer in ON_TOP:
+        here = sysconfig.get_path("purelib")
+        site = next(folder.glob("lib/python*/site-packages"))
+        (site / "on_top.pth").write_text(f"import site; site.addsitedir({here!r})\n")
     if peer in ALONE:
         package, options = ALONE[peer]
         site = next(folder.glob("lib/python*/site-packages"))

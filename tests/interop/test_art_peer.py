@@ -28,11 +28,13 @@ def test_groups_are_scored_as_art_gathers_them(interpreter: Interpreter, tmp_pat
         ]
     (skipped,) = told["skipping"]
     assert sorted(skipped["rewards"]) == pytest.approx([0.25, 1.0])
-    assert len(skipped["exceptions"]) == 2 and any("it fails" in text for text in skipped["exceptions"])
+    assert len(skipped["exceptions"]) == 2
+    assert any("it fails" in text for text in skipped["exceptions"])
     assert told["all_failed"] is None
     assert told["alone"] == 1.0
     assert told["failures"] == {"exception": 2, "timeout": 2}
-    assert told["names"][0] == "exact" and told["names"][1].startswith("exact_")
+    assert told["names"][0] == "exact"
+    assert told["names"][1].startswith("exact_")
 
 
 def errors(group: dict[str, Any]) -> list[str]:

@@ -21,12 +21,14 @@ def test_groups_are_rolled_out_by_the_cookbook(interpreter: Interpreter, tmp_pat
     keys = {"exact/failed", "exact/exact", "exact/brief"}
     assert [set(metrics) for metrics in first["metrics"]] == [keys] * 4
     assert [metrics["exact/failed"] for metrics in first["metrics"]] == [0, 0, 1, 1]
-    assert "it fails" in first["logs"][2]["exact/error"] and first["errors"] == []
+    assert "it fails" in first["logs"][2]["exact/error"]
+    assert first["errors"] == []
     assert told["failures"] == {"exception": 1, "timeout": 1}
     assert told["threaded"]["rewards"] == [1.0] * 4
     assert told["shared"], "a copy that arrives in the process has workers of its own"
     assert told["retried"]["rewards"] == pytest.approx([1.0, 0.25])
     assert "it fails" in told["retried"]["errors"][0]
     assert told["around"] == told["thinking"] == 1.0
-    assert told["names"][0] == "exact" and told["names"][1].startswith("exact_")
+    assert told["names"][0] == "exact"
+    assert told["names"][1].startswith("exact_")
     assert told["tags"] == ["exact"]

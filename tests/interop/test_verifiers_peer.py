@@ -21,19 +21,23 @@ def test_a_task_is_scored_by_verifiers(interpreter: Interpreter, tmp_path: Path)
     assert wrong["rewards"] == pytest.approx({"right": 0.0, "exact": 0.25, "theirs": 0.0})
     assert failed["rewards"] == {"right": 0.0, "exact": 0.0, "theirs": 0.0}
     assert slow["rewards"] == {"right": 0.0, "exact": 0.0, "theirs": 0.0}
-    assert spaced["rewards"]["right"] == 0.0 and spaced["rewards"]["theirs"] == 1.0
+    assert spaced["rewards"]["right"] == 0.0
+    assert spaced["rewards"]["theirs"] == 1.0
     assert [result["error"] for result in told["results"]] == [None] * 5
     keys = {"turns", "right/failed", "exact/failed", "exact/exact", "exact/brief"}
     assert [set(result["metrics"]) for result in told["results"]] == [keys] * 5
     assert [result["metrics"]["right/failed"] for result in told["results"]] == [0, 0, 1, 1, 0]
-    assert right["metrics"]["exact/brief"] == 1.0 and failed["metrics"]["exact/brief"] == 0.25
+    assert right["metrics"]["exact/brief"] == 1.0
+    assert failed["metrics"]["exact/brief"] == 0.25
     assert told["failures"] == {"exception": 1, "timeout": 1}
     assert "it fails" in told["stderr"]
     assert told["turns"] > 20, "the event loop was held up"
     assert [result["reward"] for result in told["threaded"]] == pytest.approx([4.0, 0.25])
     assert told["copied"] == 1.0
-    assert told["names"][0] == "exact" and told["names"][1].startswith("exact_")
-    assert told["strict"]["ok"] is False and "it fails" in told["strict"]["error"]
+    assert told["names"][0] == "exact"
+    assert told["names"][1].startswith("exact_")
+    assert told["strict"]["ok"] is False
+    assert "it fails" in told["strict"]["error"]
     assert told["strict"]["rewards"] == {"strict": None}
 
 

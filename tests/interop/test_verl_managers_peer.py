@@ -82,6 +82,13 @@ def answers(
         "rows": ROWS,
         "ray": False,
     }
+    file = folder / "mine.py"
+    file.write_text(
+        "import guerdon\n\n"
+        f"compute_score = guerdon.get_reward_function({COMBINED!r}).to_verl(timeout={SECONDS})\n"
+    )
+    own = f"reward.custom_reward_function.path={file}"
+    jobs["file"] = {"overrides": [own], "rows": ROWS, "ray": False}
     asked = [{**job, "rows": rollouts(job["rows"])} for job in jobs.values()]
     done = subprocess.run(
         [str(python), str(PEERS / "verl_managers.py"), str(folder)],
@@ -108,6 +115,10 @@ def shown(row: Expected) -> dict[str, Any]:
 @pytest.mark.parametrize("manager", JOBS)
 def test_a_composition(answers: dict[str, list[dict[str, Any]]], manager: str) -> None:
     assert answers[manager] == [shown(row) for row in ROWS]
+
+
+def test_a_file_of_the_user_s(answers: dict[str, list[dict[str, Any]]]) -> None:
+    assert answers["file"] == [shown(row) for row in ROWS]
 
 
 def test_an_async_reward_with_another_number_for_failures(answers: dict[str, list[dict[str, Any]]]) -> None:

@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_work import run
-from train.recorded import Verdict, batch
+from click.testing import CliRunner
 
 from guerdon import open_dataset, reward_function, score
+from guerdon.cli.app import app
 from guerdon.errors import InputError
 from guerdon.train.folder import RunFolder
 from guerdon.train.monitor import RunMonitor
-from guerdon.train.records import RunRecord
+from guerdon.train.recorded import RecordedRun
 from guerdon.train.samples import KeptSample, SamplesFile, read_samples
 from guerdon.trainers.adapter import Adapter, ScoredBatch
 from guerdon.types import EvaluateResult, MetricResult, Sample, StepOutput
+from train.made_runs import Verdict, batch
 
 
 def keep(path: Path, batches: Sequence[ScoredBatch]) -> list[KeptSample]:
@@ -92,7 +93,7 @@ def test_samples_come_back_as_they_were(tmp_path: Path, form: str) -> None:
     samples = FORMS[form]
     found = keep(tmp_path, [scored(samples, [EvaluateResult(1.0)] * len(samples))])
     assert [one.sample for one in found] == samples
-    assert list(open_dataset(tmp_path / "samples.parquet"))[0].messages == samples[0].messages
+    assert next(iter(open_dataset(tmp_path / "samples.parquet"))).messages == samples[0].messages
 
 
 def test_ground_truths_without_one_type_keep_theirs(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_a_lone_surrogate_does_not_stop_the_run(tmp_path: Path) -> None:
     monitor.scored(scored([chat(f"a{LONE}b")], [EvaluateResult(1.0)]))
     monitor.step(1, 1.0, {})
     monitor.close()
-    assert [one.sample.response for one in RunRecord.of(tmp_path).samples()] == ["a?b"]
+    assert [one.sample.response for one in RecordedRun.of(tmp_path).samples()] == ["a?b"]
 
 
 def test_steps_of_a_rollout_are_kept(tmp_path: Path) -> None:
@@ -137,8 +138,7 @@ def stepped(response: str, ground_truth: str, step: int, level: int, mode: str =
 '''
 
 
-@pytest.mark.parametrize("name", ["samples.parquet"])
-def test_a_run_is_scored_again_by_the_command_line(tmp_path: Path, name: str) -> None:
+def test_a_run_is_scored_again_by_the_command_line(tmp_path: Path) -> None:
     reward = tmp_path / "rewards.py"
     reward.write_text(STEPPED)
     adapter = Adapter(f"{reward}::stepped", workers=0)
@@ -152,20 +152,21 @@ def test_a_run_is_scored_again_by_the_command_line(tmp_path: Path, name: str) ->
     monitor.close()
     assert first == [0.5, 0.0, 0.5, 0.0, 1.0, 0.0, 1.0, 0.0]
     again = tmp_path / "again.jsonl"
-    done = run(
+    line = [
         "score",
         f"{reward}::stepped",
-        str(tmp_path / "run" / name),
+        str(tmp_path / "run" / "samples.parquet"),
         "-o",
         str(again),
         "--group-by",
         "run.group",
-    )
-    assert done.returncode == 0, done.stderr
+    ]
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == 0, done.output
     rows = [json.loads(line) for line in again.read_text().splitlines()]
     assert [row["score"] for row in rows] == first
     assert {row["version"] for row in rows} == {
-        one.version for one in RunRecord.of(tmp_path / "run").samples()
+        one.version for one in RecordedRun.of(tmp_path / "run").samples()
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import importlib
 import importlib.util
 import inspect
 import multiprocessing
@@ -19,9 +20,10 @@ import cloudpickle
 import numpy
 import pytest
 
+import pointwise_work
 from guerdon import RewardFunction
 from guerdon.errors import BindingError, ExecutionError, InputError, ResolutionError
-from guerdon.trainers import verl
+from guerdon.trainers import Recipe, Wanted, find_trainer, verl
 from guerdon.trainers.openrlhf import OpenRLHFReward
 from guerdon.trainers.slime import SlimeReward
 from guerdon.trainers.verl import VerlReward
@@ -107,6 +109,18 @@ def test_a_failure_is_the_number_that_was_asked_for(make: Any, ask: Ask) -> None
 def test_a_number_is_needed(make: Any, ask: Ask) -> None:
     with pytest.raises(BindingError, match="needs a number for every sample"):
         make(graded, on_failure="skip")
+
+
+@every_trainer
+def test_what_keeps_all_samples_from_being_scored_is_raised_and_logged_once(
+    make: Any, ask: Ask, caplog: pytest.LogCaptureFixture
+) -> None:
+    adapter = make(lambda response, size: 1.0, name="sized", workers=0)
+    for _ in range(3):
+        with pytest.raises(BindingError, match="size"):
+            asked(ask, adapter, [row("4")])
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told.startswith("sized cannot score for ")
 
 
 @every_trainer
@@ -351,3 +365,43 @@ def test_slime_s_labels_and_metadata_are_columns() -> None:
     )
     assert asyncio.run(adapter.custom_rm(NO_KEYS, sample)) == 1.0
     adapter.close()
+
+
+# What guerdon adapt shows
+
+
+def recipe(trainer: str, spec: str, **options: Any) -> Recipe:
+    wanted = Wanted(spec=spec, reward=graded, parameters={}, options=options)
+    return find_trainer(trainer).recipe(wanted)
+
+
+def test_slime_s_file_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = recipe("slime", f"{Path(pointwise_work.__file__)}::graded", workers=0, on_failure=-1.0)
+    ((name, text),) = shown.files.items()
+    (tmp_path / name).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    flag, path, *_ = shown.lines.split()
+    module, _, attribute = path.rpartition(".")
+    custom_rm = getattr(importlib.import_module(module), attribute)
+    assert flag == "--custom-rm-path"
+    assert inspect.iscoroutinefunction(custom_rm)
+    assert asyncio.run(custom_rm(NO_KEYS, slime_sample(row("4")))) == 1.0
+    assert asyncio.run(custom_rm(NO_KEYS, slime_sample(row("bad")))) == -1.0
+
+
+@pytest.mark.parametrize(
+    ("trainer", "options", "line", "files"),
+    [
+        ("openrlhf", {}, "--reward.remote_url http://h:8000/rewards/x/get_reward", 0),
+        ("openrlhf", {"on_failure": 0.0}, "--reward.remote_url graded_openrlhf.py", 1),
+        ("slime", {}, "--rm-type remote_rm --rm-url http://h:8000/rewards/x/reward", 0),
+        ("slime", {"on_failure": 0.0}, "--custom-rm-path graded_slime.custom_rm", 1),
+        ("verl", {}, "reward_kwargs.reward=http://h:8000/rewards/x", 0),
+        ("verl", {"sync": True}, "name=compute_score_sync", 0),
+        ("verl", {"sync": True}, "reward.reward_manager.name=remote", 0),
+    ],
+)
+def test_recipes_for_a_server(trainer: str, options: dict[str, Any], line: str, files: int) -> None:
+    shown = recipe(trainer, "http://h:8000/rewards/x/", **options)
+    assert line in shown.lines
+    assert len(shown.files) == files

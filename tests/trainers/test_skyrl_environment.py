@@ -62,6 +62,7 @@ def played(environment: Any, action: str, prompt: Any = ASKED) -> tuple[dict[str
         ("4", {"extra_info": {"level": 3, "ground_truth": "4"}, "reward_spec": {}}, 1.0, 1.0, 0.0),
         ("raise", {}, 0.25, 0.25, 1.0),
         ("slow", {}, 0.25, 0.25, 1.0),
+        ("hang", {}, 0.25, 0.25, 1.0),
     ],
 )
 def test_a_step_scores_the_answer(
@@ -79,7 +80,7 @@ def test_a_step_scores_the_answer(
     assert made.aggregate_metrics([metrics, metrics])["failed"] == failed
     told = step["metadata"]["guerdon"]
     assert (told["reward"], told["version"]) == ("both", rewards.both.version)
-    assert told.get("error_kind") == {"raise": "exception", "slow": "timeout"}.get(action)
+    assert told.get("error_kind") == {"raise": "exception", "slow": "timeout", "hang": "timeout"}.get(action)
 
 
 def test_a_failure_is_raised_where_it_is_asked_for() -> None:

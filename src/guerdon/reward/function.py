@@ -20,13 +20,14 @@ from guerdon.reward.arithmetic import scaled, times, total
 from guerdon.reward.calls import by_name, coerced_batch, is_batch_call, sample_of
 from guerdon.reward.composite import Component, Composite
 from guerdon.reward.loop import cancelled_itself, gather, run_coroutine
+from guerdon.reward.modules import loaded_files
 from guerdon.reward.names import find_target
 from guerdon.reward.options import RewardOptions, is_number
 from guerdon.reward.outbound import as_function
 from guerdon.reward.returns import is_result_error
 from guerdon.reward.scorer import NOTHING, Explicit, FunctionScorer, Scorer
 from guerdon.reward.targets import name_of
-from guerdon.reward.travel import asked_by_cloudpickle, look_up, look_up_or_raise
+from guerdon.reward.travel import LoadedFiles, asked_by_cloudpickle, look_up, look_up_or_raise
 from guerdon.reward.version import Watch, digest, in_progress
 from guerdon.types import EvaluateResult, Provenance, Sample
 
@@ -525,13 +526,14 @@ class RewardFunction(Adapted, Generic[Verdict]):
         module, qualname = getattr(self, "__module__", None), getattr(self, "__qualname__", "")
         here = module != "__main__" or not asked_by_cloudpickle(sys._getframe(1))
         if module and here and look_up(module, qualname) is self:
-            return look_up_or_raise, (module, qualname)
+            files = {n: p for n, p in loaded_files().items() if n == module}
+            return look_up_or_raise, (module, qualname, files)
         self.provenance  # noqa: B018  computed before it travels
         state = {k: v for k, v in self.__dict__.items() if k not in ("__wrapped__", "_watch")}
-        return _restored, (state,)
+        return _restored, (LoadedFiles(), state)
 
 
-def _restored(state: dict[str, Any]) -> RewardFunction:
+def _restored(_: Any, state: dict[str, Any]) -> RewardFunction:
     reward = RewardFunction.__new__(RewardFunction)
     reward.__dict__.update(state, _watch=Watch())
     return reward

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
 from guerdon.errors import ResolutionError
-from guerdon.reward.modules import is_file_module
+from guerdon.reward.modules import is_file_module, know_files, loaded_files
 
 
 def asked_by_cloudpickle(frame: FrameType | None) -> bool:
@@ -25,7 +26,16 @@ def look_up(module: str, qualname: str) -> Any:
     return found
 
 
-def look_up_or_raise(module: str, qualname: str) -> Any:
+class LoadedFiles:
+    """Stands before what refers to files that were loaded by their paths, so that whoever unpickles knows them."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return know_files, (loaded_files(),)
+
+
+def look_up_or_raise(module: str, qualname: str, files: Mapping[str, str] | None = None) -> Any:
+    if files:
+        know_files(files)
     importlib.import_module(module)
     found = look_up(module, qualname)
     if found is None:

@@ -22,6 +22,9 @@ class Outcome(NamedTuple):
     kind: str | None = None
 
 
+_NOTHING_MORE = Outcome(None)[1:]
+
+
 def pack(result: EvaluateResult) -> Outcome:
     """The outcome of a result; what is no plain text or number becomes text."""
     if result.reason is None and result.error is None and not result.metrics and not result.step_outputs:
@@ -42,6 +45,8 @@ def pack(result: EvaluateResult) -> Outcome:
 
 def unpack(outcome: Outcome, provenance: Provenance | None) -> EvaluateResult:
     """The result of an outcome; the inverse of ``pack``."""
+    if outcome.score is not None and outcome[1:] == _NOTHING_MORE:
+        return EvaluateResult.of_score(outcome.score, provenance)
     metrics = {
         name: MetricResult(score, success, reason, weight=weight)
         for name, (score, success, reason, weight) in (outcome.metrics or {}).items()

@@ -136,6 +136,8 @@ class Pump(Engine):
         """Seconds a sample takes, a running mean; 0 until the first result."""
         self._fresh_rows = 1
         self._deaths = 0
+        self._watched = 0.0
+        """When the workers were looked at last: at every answer would cost more than quick rewards do."""
         self._aborted = threading.Event()
         self._out: queue.Queue[list[Record] | BaseException | None] = queue.Queue(_BATCHES_AHEAD)
 
@@ -167,7 +169,8 @@ class Pump(Engine):
                 self._emit()
                 if self._busy():
                     self._collect()
-                    self._watch()
+                    if time.monotonic() - self._watched >= _TICK / 2:
+                        self._watch()
                 elif self._exhausted or self._stopping:
                     break
                 elif self._ahead is not None:
@@ -368,7 +371,7 @@ class Pump(Engine):
 
     def _watch(self) -> None:
         """End the workers that overran or outgrew their memory."""
-        now = time.monotonic()
+        now = self._watched = time.monotonic()
         for station in list(self._stations):
             worker = station.worker
             if not worker.ready:

@@ -19,7 +19,8 @@ Read = Callable[[], Iterator[Line]]
 _ROWS = 2_000
 _METRIC_COLUMNS = 200
 _METRIC = "run.metrics."
-_FORMAT = {b"guerdon.samples": b"1"}
+_LOOSE = b"guerdon.samples"
+"""The key of the file under which stands which columns went with the metadata, for want of one type."""
 
 _COLUMNS = {
     "run.step": "step",
@@ -88,11 +89,13 @@ def read_table(path: Path) -> Iterator[dict[str, Any]]:
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path} is not a Parquet file: {' '.join(str(error).split())[:200]}") from error
     with file:
-        if not _FORMAT.items() <= (file.schema_arrow.metadata or {}).items():
+        about = file.schema_arrow.metadata or {}
+        if _LOOSE not in about:
             raise InputError(f"{path} does not hold the samples of a training run")
+        loose = json.loads(about[_LOOSE])
         for batch in file.iter_batches(batch_size=_ROWS):
             for row in batch.to_pylist():
-                yield _line(row)
+                yield _line(row, loose)
 
 
 def _chunks(lines: Iterable[Line]) -> Iterator[list[Line]]:
@@ -150,7 +153,7 @@ def _schema(pa: Any, survey: _Survey) -> Any:
         kind = pa.int64() if name in _NUMBERS else pa.float64() if name == "run.score" else text
         fields.append((name, kind))
     fields += [(_METRIC + _utf8(name), pa.float64()) for name in list(survey.metrics)[:_METRIC_COLUMNS]]
-    return pa.schema(fields, metadata=_FORMAT)
+    return pa.schema(fields, metadata={_LOOSE: json.dumps(sorted(survey.loose - {"id"}))})
 
 
 def _row(line: Line, survey: _Survey) -> dict[str, Any]:
@@ -205,11 +208,16 @@ def text_of(message: Mapping[str, Any]) -> str:
     return "".join(t for part in content if isinstance(t := part.get("text"), str))
 
 
-def _line(row: Mapping[str, Any]) -> dict[str, Any]:
+def _line(row: Mapping[str, Any], loose: Sequence[str]) -> dict[str, Any]:
     sample: dict[str, Any] = {"messages": _parsed(row["messages"])}
     for name in ("original_messages", *_TYPED, "metadata"):
         if (value := row.get(name)) is not None:
             sample[name] = _parsed(value) if name in ("original_messages", "metadata") else value
+    for name in loose:
+        if name in sample.get("metadata", ()):
+            sample[name] = sample["metadata"].pop(name)
+    if not sample.get("metadata"):
+        sample.pop("metadata", None)
     line: dict[str, Any] = {"sample": sample}
     for name, key in _COLUMNS.items():
         if key is not None:

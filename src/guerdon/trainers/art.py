@@ -24,7 +24,7 @@ class ArtReward(Adapter):
     """A reward for ART: ``after_each=reward`` for groups, ``await reward.score(trajectory)`` in a rollout.
 
     The metadata of a trajectory and of its group are columns; the last reply is the completion. The metrics
-    ``NAME/failed`` and ``NAME/COMPONENT`` are the same for every trajectory, and what went wrong is in its log. A failed
+    ``NAME/failed`` and ``NAME/COMPONENT`` are the same for every trajectory; what went wrong is in its log. A failed
     trajectory gets 0 unless ``on_failure`` is another number; ``on_failure="skip"`` leaves it out of its group and
     among the group's exceptions.
     """

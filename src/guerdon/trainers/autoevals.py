@@ -69,9 +69,11 @@ class AutoevalsScorer(Adopted):
         cls = type(scorer)
         own = next(b for b in cls.__mro__ if "_run_eval_async" in vars(b))
         self.is_async = own.__name__ != "Scorer"
-        taken = list(inspect.signature(cls._run_eval_sync).parameters.values())[2:]
+        called = cls._run_eval_async if self.is_async else cls._run_eval_sync
+        taken = list(inspect.signature(called).parameters.values())[2:]
         self._takes_all = any(p.kind is p.VAR_KEYWORD for p in taken)
-        self._names = [p.name for p in taken if p.kind is p.POSITIONAL_OR_KEYWORD]
+        self._names = [p.name for p in taken if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        self._second = next((p.name for p in taken if p.kind is p.POSITIONAL_OR_KEYWORD), "")
         self._is_number = _named(cls, "NumericDiff")
         self._is_list = _named(cls, "ListContains")
         if unknown := [n for n in call if not self._takes_all and n not in (*self._names, "expected")]:
@@ -89,12 +91,12 @@ class AutoevalsScorer(Adopted):
         offered = {"input": sample.prompt, **columns_of(sample, explicit), **self._call}
         more = {n: v for n, v in offered.items() if n not in _RESERVED}
         # eval gives its second argument on by position, whatever the scorer calls it: ValidJSON's is a schema.
-        second = self._names[0] if self._names else ""
+        second = self._second
         value = self._call.get("expected", truth_of(sample)) if second == "expected" else None
         if second and second != "expected":
             value = more.pop(second, None)
         if not self._takes_all:
-            more = {n: v for n, v in more.items() if n in self._names[1:]}
+            more = {n: v for n, v in more.items() if n in self._names}
         output, expected = self._read(sample.response, value)
         return output, expected, more
 

@@ -26,7 +26,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(plain(item) for item in value)
     if type(value) is dict:
-        return {plain(key): plain(item) for key, item in value.items()}
+        return {
+            key if type(key) is str else plain(key): item if type(item) is str else plain(item)
+            for key, item in value.items()
+        }
     return value
 
 

@@ -135,7 +135,9 @@ class DeepEvalScorer(Adopted):
         truth = truth_of(sample)
         if self._is_conversation:
             turns = [
-                Turn(role=m.role, content=m.text) for m in sample.messages if m.role in ("user", "assistant")
+                cases.Turn(role=m.role, content=m.text)
+                for m in sample.messages
+                if m.role in ("user", "assistant")
             ]
             more = {
                 n: columns[n] for n in ("scenario", "context", "chatbot_role") if columns.get(n) is not None

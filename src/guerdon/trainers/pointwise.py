@@ -20,6 +20,7 @@ class Pointwise(Adapter):
 
     def __init__(self, reward: Any, **options: Any) -> None:
         super().__init__(reward, **options)
+        self._last_told = ""
         if self.on_failure == "skip":
             raise BindingError(
                 f'{self.trainer} needs a number for every sample: on_failure must be a number or "raise"'
@@ -42,6 +43,9 @@ class Pointwise(Adapter):
             raise
 
     def _tell(self, error: RewardError) -> None:
+        if str(error) == self._last_told:  # every other sample would say the same
+            return
+        self._last_told = str(error)
         logger.error("%s cannot score for %s: %s", self.__name__, self.trainer, error)
 
     def score_of(self, result: EvaluateResult) -> float:

@@ -2,11 +2,11 @@
 
 The cookbook makes environments by a group builder, which is pickled where rollouts run elsewhere; each is asked for its
 first observation and then steps once with the tokens that were sampled. ``StepResult.metrics`` are averaged into the
-training logs under ``env/…``. What ``step`` raises ends the training under the default strategy, and is tried again or
-left out under the others. Sources: ``tinker_cookbook/rl/types.py``, ``rl/problem_env.py``, ``rl/rollout_strategy.py``.
+training logs under ``env/…``. What ``step`` raises ends the training under the default strategy, and is tried again
+or left out under the others. Sources: ``tinker_cookbook/rl/types.py``, ``problem_env.py``, ``rollout_strategy.py``.
 
-The classes here have the methods of the cookbook's ``Env``, ``EnvGroupBuilder`` and ``RLDataset``; they do not derive from
-them, so that they can be made and pickled where it is not installed.
+The classes here have the methods of the cookbook's ``Env``, ``EnvGroupBuilder`` and ``RLDataset``; they do not derive
+from them, so that they can be made and pickled where it is not installed.
 """
 
 from __future__ import annotations

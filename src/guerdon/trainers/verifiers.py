@@ -1,10 +1,10 @@
 """verifiers 0.4 and prime-rl: a reward of a task, or a function of the older releases' ``Rubric``.
 
-A task's rewards are coroutines that are called with what they name of ``task``, ``trace`` and ``runtime``, all at
-once; each gives a number, which counts with its weight, or an object whose every value counts with it, which is why
+A task's rewards are coroutines that are called with what they name of ``task``, ``trace`` and ``runtime``, all at once;
+each gives a number, which counts with its weight, or an object whose every value counts with it, which is why
 components are metrics of the trace here. What they raise makes an errored trace, which prime-rl does not train on.
-A function of a ``Rubric`` (up to verifiers 0.3) is called with what it names of the rollout and the row, and counts as 0
-where it raises. Sources: ``verifiers/v1/task.py``, ``verifiers/v1/utils/loaders.py``, ``verifiers/legacy/rubrics/rubric.py``.
+A function of a ``Rubric`` (up to verifiers 0.3) is called with what it names of the rollout and the row, and counts
+as 0 where it raises. Sources: ``verifiers/v1/task.py``, ``v1/utils/loaders.py``, ``legacy/rubrics/rubric.py``.
 """
 
 from __future__ import annotations
@@ -103,9 +103,9 @@ def _sample_of(task: Any, trace: Any) -> Sample:
 
 def _fields(data: Any) -> dict[str, Any]:
     """What a task's data has beyond how its rollout runs, with its id."""
-    base = next(b for b in type(data).__mro__ if b.__name__ == "TaskData").model_fields
+    base: Any = next(b for b in type(data).__mro__ if b.__name__ == "TaskData")
     values = {**data.__dict__, **(getattr(data, "model_extra", None) or {})}
-    own = {name: _value(value) for name, value in values.items() if name not in base}
+    own = {name: _value(value) for name, value in values.items() if name not in base.model_fields}
     return {**own, "id": data.id if data.id is not None else data.idx}
 
 

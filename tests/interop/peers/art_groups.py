@@ -6,10 +6,9 @@ import pickle
 import threading
 
 import art
-from openai.types.chat.chat_completion import Choice
-
 import rewards_of_ours as ours
 from exact_art import exact
+from openai.types.chat.chat_completion import Choice
 
 REPLIES = ["4", "5", "fail", "slow"]
 

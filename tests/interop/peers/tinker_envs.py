@@ -6,16 +6,15 @@ import pickle
 import threading
 from types import SimpleNamespace
 
+import exact_tinker
+import rewards_of_ours as ours
+from exact_tinker import exact
 from tinker_cookbook import renderers, tokenizer_utils
 from tinker_cookbook.completers import TokenCompleter, TokensWithLogprobs
 from tinker_cookbook.rl.problem_env import ProblemEnv
 from tinker_cookbook.rl.rollout_strategy import FailFast, RetryOnFailure
 from tinker_cookbook.rl.rollouts import do_group_rollout
 from tinker_cookbook.rl.types import RLDatasetBuilder
-
-import exact_tinker
-import rewards_of_ours as ours
-from exact_tinker import exact
 
 REPLIES = ["4", "5", "fail", "slow"]
 
