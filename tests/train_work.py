@@ -75,6 +75,7 @@ class ParrotBackend(Backend):
         begin = 0
         if job.resume_from is not None:
             begin = json.loads((job.resume_from / "state.json").read_text(encoding="utf-8"))["step"]
+            job.monitor.resume(begin)
         for step in range(begin + 1, steps_of(job.config, len(job.train)) + 1):
             if job.config.model.num_layers == 13:
                 raise RuntimeError("out of luck")

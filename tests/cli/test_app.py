@@ -12,7 +12,7 @@ import pytest
 import guerdon as package
 from cli_work import Run, start, write_rows
 
-HEAVY = {"rich", "pyarrow", "cloudpickle", "guerdon.scoring.run", "guerdon.data", "guerdon.report.text"}
+HEAVY = {"rich", "pyarrow", "cloudpickle", "guerdon.scoring.run", "guerdon.data", "guerdon.console"}
 
 
 def loaded_by(*args: str) -> set[str]:

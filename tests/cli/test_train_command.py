@@ -71,6 +71,7 @@ def test_cfg_prints_the_resolved_configuration(guerdon: Run, place: Path) -> Non
         (["seed=1,2"], "--multirun"),
         (["-m", "seed=1,a"], "seed must be a whole number, not 'a'"),
         (["--frobnicate"], "No such option"),
+        (["inspekt", "run"], "there is no command 'inspekt'; did you mean inspect?"),
         (["--cfg", "all"], "job"),
         (["--cfg", "job", "-m"], "--multirun and --cfg ask for different things"),
         (["--resume", "nowhere"], "nowhere is no folder of a run"),

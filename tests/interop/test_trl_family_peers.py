@@ -61,6 +61,7 @@ def test_a_name_of_ms_swift_s_own_is_left_to_it(tmp_path: Path) -> None:
     assert told["lines"].endswith("--external_plugins math_swift.py --reward_funcs guerdon_math")
 
 
+@pytest.mark.trainers
 def test_axolotl(interpreter: Interpreter, tmp_path: Path) -> None:
     import yaml
 
@@ -73,6 +74,7 @@ def test_axolotl(interpreter: Interpreter, tmp_path: Path) -> None:
     assert told["fork"] == told["spawn"] == [GRADES, GRADES]
 
 
+@pytest.mark.trainers
 def test_a_judge_in_online_dpo(interpreter: Interpreter, tmp_path: Path) -> None:
     model = save_policy(tmp_path / "model")
     told = run_peer(

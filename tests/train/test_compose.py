@@ -139,7 +139,7 @@ def test_an_override_is_taken(here: Path, override: str, key: str, value: Any) -
         ("grpo.zzz=1", "there is no key grpo.zzz; grpo has num_generations, num_iterations, beta, epsilon"),
         ("zzz=1", "there is no key zzz; all there are: guerdon train --cfg job"),
         ("model=tinny", "there is no model=tinny; did you mean tiny?"),
-        ("experiment=fast", "there is no experiment=fast; there are full_training, quick_test"),
+        ("experiment=fast", "there is no experiment=fast; there are arithmetic, full_training, quick_test"),
         ("model=Qwen/Qwen3-0.6B", "model=huggingface model.path=Qwen/Qwen3-0.6B"),
         ("model=huggingface", "model.path must be set"),
         ("training.num_batches=x", "training.num_batches must be a whole number or null, not 'x'"),

@@ -14,8 +14,8 @@ from guerdon.errors import InputError
 from guerdon.train.folder import RunFolder
 from guerdon.train.inspecting import Inspection, inspect
 from guerdon.train.monitor import RunMonitor
-from guerdon.train.records import RunRecord
-from train.recorded import Verdict, batch
+from guerdon.train.recorded import RecordedRun
+from train.made_runs import Verdict, batch
 
 
 def v(prompt: str, completion: str, accuracy: float, form: float) -> Verdict:
@@ -47,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(run: Path) -> Inspection:
-    return inspect(RunRecord.of(run), 2)
+    return inspect(RecordedRun.of(run), 2)
 
 
 def test_the_counts(found: Inspection) -> None:
@@ -82,7 +82,7 @@ def test_a_growing_run_is_read_as_well(tmp_path: Path, found: Inspection) -> Non
     for step, verdicts in enumerate(RUN, 1):
         monitor.scored(batch(verdicts))
         monitor.step(step, 1.0, {})
-    assert inspect(RunRecord.of(tmp_path), 2) == found
+    assert inspect(RecordedRun.of(tmp_path), 2) == found
     monitor.close()
 
 
@@ -113,10 +113,10 @@ def test_a_run_without_components_or_samples(tmp_path: Path) -> None:
     monitor.scored(batch([Verdict(score=1.0)]))
     monitor.step(1, 1.0, {})
     monitor.close()
-    one = inspect(RunRecord.of(tmp_path / "a"))
+    one = inspect(RecordedRun.of(tmp_path / "a"))
     assert (len(one.best), one.changed, one.disagreeing, one.failures) == (1, [], [], [])
     bare = RunMonitor(RunFolder(tmp_path / "b"), keep_samples=False)
     bare.step(1, 1.0, {})
     bare.close()
     with pytest.raises(InputError, match="holds no samples"):
-        inspect(RunRecord.of(tmp_path / "b"))
+        inspect(RecordedRun.of(tmp_path / "b"))

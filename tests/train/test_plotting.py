@@ -15,8 +15,8 @@ from guerdon.errors import InputError, MissingExtraError
 from guerdon.train.folder import RunFolder
 from guerdon.train.monitor import RunMonitor
 from guerdon.train.plotting import plot
-from guerdon.train.records import RunRecord
-from train.recorded import Course, Verdict, batch, line, observations, sigmoid
+from guerdon.train.recorded import RecordedRun
+from train.made_runs import Course, Verdict, batch, line, observations, sigmoid
 
 COURSE = Course(accuracy=sigmoid(0.05, 0.9), format=sigmoid(0.1, 1.0, 0.2), failing=line(0.0, 0.1))
 
@@ -69,7 +69,7 @@ def panels(path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
         return title(self, label, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Axes, "set_title", noted)
-    plot(RunRecord.of(path), path / "again.png")
+    plot(RecordedRun.of(path), path / "again.png")
     return drawn
 
 
@@ -101,27 +101,27 @@ def test_the_command_draws_a_file(run: Path, tmp_path: Path, output: str | None,
 def test_a_picture_is_not_blank(run: Path) -> None:
     import matplotlib.image
 
-    pixels = matplotlib.image.imread(plot(RunRecord.of(run)))
+    pixels = matplotlib.image.imread(plot(RecordedRun.of(run)))
     assert pixels.shape[0] > 800
     assert pixels.shape[1] > 1200
     assert 0.005 < (pixels[..., :3].min(axis=2) < 0.9).mean() < 0.5
 
 
 def test_a_short_run_can_be_drawn(tmp_path: Path) -> None:
-    assert plot(RunRecord.of(make_run(tmp_path, 1))).stat().st_size > 10_000
+    assert plot(RecordedRun.of(make_run(tmp_path, 1))).stat().st_size > 10_000
 
 
 def test_no_steps_and_other_files_are_said(run: Path, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{}")
     with pytest.raises(InputError, match="has no steps to draw yet"):
-        plot(RunRecord.of(tmp_path))
+        plot(RecordedRun.of(tmp_path))
     with pytest.raises(InputError, match=r"ends in \.png, \.pdf, \.svg"):
-        plot(RunRecord.of(run), "a.txt")
+        plot(RecordedRun.of(run), "a.txt")
     with pytest.raises(InputError, match="cannot write"):
-        plot(RunRecord.of(run), tmp_path / "none" / "a.png")
+        plot(RecordedRun.of(run), tmp_path / "none" / "a.png")
 
 
 def test_without_matplotlib(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r'pip install "guerdon\[train\]"'):
-        plot(RunRecord.of(run))
+        plot(RecordedRun.of(run))

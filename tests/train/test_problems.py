@@ -102,7 +102,6 @@ def test_data_lie_in_files_and_folders(
         ({}, "there are no data to learn from"),
         ({"data_source": "arithmetik"}, "did you mean training.data_source=arithmetic?"),
         ({"data_source": "tfds"}, "write gsm8k"),
-        ({"data_source": "arithmetic", "train_data_dir": "x"}, "give one of them"),
         ({"train_data_dir": "nothing.jsonl"}, "there is no file or folder nothing.jsonl"),
         ({"train_data_dir": "rows.jsonl", "split": "dev"}, "leave out training.split"),
     ],

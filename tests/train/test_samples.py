@@ -15,11 +15,11 @@ from guerdon.cli.app import app
 from guerdon.errors import InputError
 from guerdon.train.folder import RunFolder
 from guerdon.train.monitor import RunMonitor
-from guerdon.train.records import RunRecord
+from guerdon.train.recorded import RecordedRun
 from guerdon.train.samples import KeptSample, SamplesFile, read_samples
 from guerdon.trainers.adapter import Adapter, ScoredBatch
 from guerdon.types import EvaluateResult, MetricResult, Sample, StepOutput
-from train.recorded import Verdict, batch
+from train.made_runs import Verdict, batch
 
 
 def keep(path: Path, batches: Sequence[ScoredBatch]) -> list[KeptSample]:
@@ -115,7 +115,7 @@ def test_a_lone_surrogate_does_not_stop_the_run(tmp_path: Path) -> None:
     monitor.scored(scored([chat(f"a{LONE}b")], [EvaluateResult(1.0)]))
     monitor.step(1, 1.0, {})
     monitor.close()
-    assert [one.sample.response for one in RunRecord.of(tmp_path).samples()] == ["a?b"]
+    assert [one.sample.response for one in RecordedRun.of(tmp_path).samples()] == ["a?b"]
 
 
 def test_steps_of_a_rollout_are_kept(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_run_is_scored_again_by_the_command_line(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in again.read_text().splitlines()]
     assert [row["score"] for row in rows] == first
     assert {row["version"] for row in rows} == {
-        one.version for one in RunRecord.of(tmp_path / "run").samples()
+        one.version for one in RecordedRun.of(tmp_path / "run").samples()
     }
 
 

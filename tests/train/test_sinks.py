@@ -27,7 +27,7 @@ from guerdon.train.sinks.trackio import trackio_sink
 from guerdon.train.sinks.wandb import wandb_sink
 from guerdon.train.statistics import Observation
 from guerdon.train.trends import Alarm, Turn
-from train.recorded import Verdict, batch
+from train.made_runs import Verdict, batch
 
 
 def report(step: int, mean: float = 0.5, **more: Any) -> StepReport:

@@ -6,7 +6,7 @@ import pytest
 
 from guerdon.train.statistics import Observation
 from guerdon.train.trends import Trends
-from train.recorded import Course, alarms, codes, line, sigmoid
+from train.made_runs import Course, alarms, codes, line, sigmoid
 
 HEALTHY = {
     "learned in 60 steps": (Course(accuracy=sigmoid(0.04, 1.0, 0.4)), 60),

@@ -17,7 +17,7 @@ import cloudpickle
 import pytest
 
 from guerdon import RewardFunction, Sample, reward_function, weighted
-from guerdon.errors import BindingError, CrashError, NotApplicableError, ResolutionError
+from guerdon.errors import BindingError, CrashError, InvalidResultError, NotApplicableError, ResolutionError
 from guerdon.trainers import Adapter, ScoredBatch, find_trainer, trainers
 from trainers import adapter_rewards as rewards
 
@@ -108,6 +108,17 @@ def test_raising_is_a_policy() -> None:
         adapter.number(bad)
     with pytest.raises(NotApplicableError):
         adapter.number(none)
+
+
+@pytest.mark.parametrize(("policy", "number"), [("skip", None), (-1.0, -1.0)])
+def test_a_score_that_would_be_infinite_in_32_bits(policy: Any, number: float | None) -> None:
+    def huge(response: str) -> float:
+        return 1e300
+
+    adapter = Adapter(huge, on_failure=policy, workers=0)
+    assert [adapter.number(result) for result in adapter.results([sample("a")])] == [number]
+    with pytest.raises(InvalidResultError, match="too large"):
+        Adapter(huge, on_failure="raise").number(adapter.results([sample("a")])[0])
 
 
 @pytest.mark.parametrize("policy", ["ignore", float("nan"), float("inf"), [0]])

@@ -17,7 +17,7 @@ from typing import Any
 import cloudpickle
 import pytest
 
-from guerdon import RewardFunction, Sample, reward_function
+from guerdon import RewardFunction, Sample, get_reward_function, reward_function
 from guerdon.cli.app import main as guerdon
 from guerdon.errors import BindingError, InputError, RewardError
 from guerdon.trainers import ScoredBatch
@@ -29,6 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*gradient_checkpointing.*:FutureWarning"),
     pytest.mark.filterwarnings("ignore::trl.import_utils.TRLExperimentalWarning"),
 ]
+GRADE = f"{Path(__file__).parent / 'trl_rewards.py'}::grade"
 KINDS = ("one", "half", "bad", "slow")
 
 
@@ -151,9 +152,8 @@ def test_two_steps(
 
 @pytest.fixture(scope="module")
 def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RewardFunction]:
-    spec = f"{Path(__file__).parent / 'trl_rewards.py'}::grade"
     log = tmp_path_factory.mktemp("served") / "log.txt"
-    with running(guerdon_serve(spec, "--timeout", str(TIMEOUT), log=log)) as server:
+    with running(guerdon_serve(GRADE, "--timeout", str(TIMEOUT), log=log)) as server:
         yield RewardFunction(endpoint=f"{server.url}/rewards/grade", mode="remote")
 
 
@@ -225,9 +225,9 @@ def call_pickled(data: bytes) -> tuple[str, Any]:
     [
         (pickle.dumps, grade),
         (cloudpickle.dumps, asynchronous_grade),
-        (pickle.dumps, 0.5 * grade + 0.5 * asynchronous_grade),
+        (pickle.dumps, 0.5 * get_reward_function(GRADE) + 0.5 * asynchronous_grade),
     ],
-    ids=["pickle", "cloudpickle", "composition"],
+    ids=["pickle", "cloudpickle", "composition-with-a-file"],
 )
 def test_in_a_spawned_process(dumps: Callable[[Any], bytes], reward: RewardFunction) -> None:
     adapter = reward.to_trl(observe=lambda batch: None)
@@ -368,9 +368,8 @@ def test_the_recipe_is_what_trl_s_own_command_takes(
 ) -> None:
     from trl.scripts import grpo
 
-    spec = f"{Path(__file__).parent / 'trl_rewards.py'}::grade"
     with pytest.raises(SystemExit) as ended:
-        guerdon(["adapt", spec, "--for", "trl", "--timeout", str(TIMEOUT), "-o", str(tmp_path)])
+        guerdon(["adapt", GRADE, "--for", "trl", "--timeout", str(TIMEOUT), "-o", str(tmp_path)])
     assert ended.value.code == 0
     lines = capsys.readouterr().out
     monkeypatch.chdir(tmp_path)

@@ -242,7 +242,7 @@ def _print_rows(rows: Sequence[Recorded], console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from guerdon.report.text import clean, duration
+    from guerdon.console import clean, duration
     from guerdon.serve.replay import shown_scores
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -278,7 +278,7 @@ def _local(at: float, *, short: bool = False) -> str:
 def _print_request(row: Recorded, console: Console) -> None:
     from rich.text import Text
 
-    from guerdon.report.text import clean, duration
+    from guerdon.console import clean, duration
     from guerdon.serve.replay import shown_scores
 
     facts = {
@@ -312,7 +312,7 @@ def _pretty(body: bytes | None) -> str:
 def _print_replay(replayed: Sequence[Replayed], reward: RewardFunction, console: Console, diff: bool) -> None:
     from rich.text import Text
 
-    from guerdon.report.text import clean
+    from guerdon.console import clean
 
     if diff:
         for request in replayed:
@@ -341,7 +341,7 @@ def _print_replay(replayed: Sequence[Replayed], reward: RewardFunction, console:
 
 
 def _change_line(request: Replayed, change: Change) -> str:
-    from guerdon.report.text import cut
+    from guerdon.console import cut
     from guerdon.serve.replay import shown
 
     which = f"{request.id}" if request.samples == 1 else f"{request.id}[{change.index}]"

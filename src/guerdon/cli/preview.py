@@ -118,7 +118,7 @@ def _rewards(
 
 def _show(samples: Sequence[Sample], scores: dict[str, Scores]) -> None:
     from guerdon.cli.display import output
-    from guerdon.report.text import print_sample, print_statistics
+    from guerdon.console import print_sample, print_statistics
 
     console = output()
     for index, sample in enumerate(samples):

@@ -229,7 +229,7 @@ def _example(text: str) -> str | None:
 def _print_entries(entries: list[Entry], console: Console) -> None:
     from rich.text import Text
 
-    from guerdon.report.text import clean
+    from guerdon.console import clean
 
     wide = min(max(len(entry.name) for entry in entries), 24) + 2
     for entry in entries:
@@ -251,7 +251,7 @@ def _beside(label: str, wide: int, body: Any, console: Console) -> None:
 def _print_card(card: Card, console: Console) -> None:
     from rich.text import Text
 
-    from guerdon.report.text import clean
+    from guerdon.console import clean
 
     facts: Mapping[str, str] = {
         "reward": card.name,

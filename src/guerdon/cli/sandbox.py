@@ -232,7 +232,7 @@ def _print_beside(label: str, text: str, console: Console, style: str = "") -> N
     """A label, and beside it a text that is wrapped within its own column."""
     from rich.text import Text
 
-    from guerdon.report.text import clean
+    from guerdon.console import clean
 
     body = Text(clean(text, console), style=style)
     for number, line in enumerate(body.wrap(console, max(min(console.width, 100) - 12, 20))):

@@ -264,7 +264,7 @@ def _summary(run: _Run, scores: Scores) -> dict[str, Any]:
 
 def _print_summary(run: _Run, scores: Scores) -> None:
     from guerdon.cli.display import output
-    from guerdon.report.text import duration, print_failures, print_statistics
+    from guerdon.console import duration, print_failures, print_statistics
 
     console = output()
     statistics = scores.statistics()

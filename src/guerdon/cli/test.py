@@ -99,7 +99,7 @@ def _keeps_contract(reward: RewardFunction, cases: str, timeout: float | None) -
     from rich.text import Text
 
     from guerdon.cli.display import output, prints_to_stderr
-    from guerdon.report.text import clean, duration
+    from guerdon.console import clean, duration
     from guerdon.testing import check_reward
 
     console = output()
@@ -123,7 +123,7 @@ def _show(outcomes: Sequence[CaseOutcome]) -> None:
     from rich.text import Text
 
     from guerdon.cli.display import output
-    from guerdon.report.text import clean
+    from guerdon.console import clean
 
     console = output()
     off = [outcome for outcome in outcomes if not outcome.ok]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from guerdon.train.inspecting import Inspection
-    from guerdon.train.records import RunRecord
+    from guerdon.train.recorded import RecordedRun
     from guerdon.train.samples import KeptSample
 
 _TEXT = 300
@@ -33,9 +33,9 @@ def inspect(run: str, number: int, as_json: bool) -> None:
     """
     from guerdon.cli.display import output
     from guerdon.train.inspecting import inspect as find
-    from guerdon.train.records import RunRecord
+    from guerdon.train.recorded import RecordedRun
 
-    record = RunRecord.of(run)
+    record = RecordedRun.of(run)
     found = find(record, number)
     if as_json:
         warnings = [{"step": step, **alarm.to_dict()} for step, alarm in record.warnings()]
@@ -46,8 +46,8 @@ def inspect(run: str, number: int, as_json: bool) -> None:
         _print(record, found, output())
 
 
-def _print(record: RunRecord, found: Inspection, console: Console) -> None:
-    from guerdon.report.text import print_heading, print_labelled
+def _print(record: RecordedRun, found: Inspection, console: Console) -> None:
+    from guerdon.console import print_heading, print_labelled
     from guerdon.scoring.findings import figure
 
     about = f"{found.steps:,} steps, {found.samples:,} samples"
@@ -74,8 +74,8 @@ def _print(record: RunRecord, found: Inspection, console: Console) -> None:
             print_labelled(console, f"step {one.step}", one.sample.response, _TEXT)
             print_labelled(console, "", _verdict(one))
     _section(console, "Components that disagree", len(found.disagreeing))
-    for one in found.disagreeing:
-        _sample(console, one.sample, f"{one.high} is high and {one.low} is low")
+    for apart in found.disagreeing:
+        _sample(console, apart.sample, f"{apart.high} is high and {apart.low} is low")
     if found.failures:
         _section(console, "Failed, the last of each kind", len(found.failures))
         for failure in found.failures:
@@ -83,7 +83,7 @@ def _print(record: RunRecord, found: Inspection, console: Console) -> None:
 
 
 def _section(console: Console, title: str, count: int) -> None:
-    from guerdon.report.text import print_heading
+    from guerdon.console import print_heading
 
     console.print()
     print_heading(console, title)
@@ -92,7 +92,7 @@ def _section(console: Console, title: str, count: int) -> None:
 
 
 def _sample(console: Console, one: KeptSample, note: str = "") -> None:
-    from guerdon.report.text import print_labelled
+    from guerdon.console import print_labelled
 
     console.print()
     print_labelled(console, f"step {one.step}", _verdict(one), style="bold" if one.error is None else "red")

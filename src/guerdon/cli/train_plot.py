@@ -23,6 +23,6 @@ def plot(run: str, output: str | None) -> None:
     held-out accuracy, each where the run has them. Works while the run goes on.
     """
     from guerdon.train.plotting import plot as draw
-    from guerdon.train.records import RunRecord
+    from guerdon.train.recorded import RecordedRun
 
-    click.echo(str(draw(RunRecord.of(run), output)))
+    click.echo(str(draw(RecordedRun.of(run), output)))

@@ -12,7 +12,7 @@ from rich.text import Text
 from guerdon.accuracy.benchmark import SuiteReport
 from guerdon.accuracy.measurement import Measurement
 from guerdon.accuracy.tally import Rate, Tally
-from guerdon.report.text import clean
+from guerdon.console import clean
 
 _SHARES = ("precision", "recall", "accuracy", "f1")
 _HEADS = ("precision", "recall", "accuracy", "F1")

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from guerdon.console import clean
 from guerdon.report.accuracy import percent
-from guerdon.report.text import clean
 
 _RATES = {
     "accuracy": "accuracy",

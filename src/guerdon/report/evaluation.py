@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from guerdon.console import clean
 from guerdon.report.accuracy import percent
-from guerdon.report.text import clean
 from guerdon.scoring.findings import figure
 from guerdon.train.evaluation import Answer, Evaluation
 from guerdon.train.tally import Share, Tally

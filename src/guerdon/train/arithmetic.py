@@ -12,7 +12,6 @@ from guerdon.train.job import Problem
 
 _LARGEST = 4
 _NOTATIONS = ("{}+{}", "{} + {}")
-_FORM = re.compile(r"(=)(\d)?(?(2)(\.)?)(?(3)($)?)")
 _ANSWER = re.compile(r"=(\d+)")
 
 
@@ -29,13 +28,16 @@ def arithmetic() -> list[Problem]:
 
 
 def form(response: str) -> float:
-    """How far a response keeps to ``=7.``: a quarter each for the sign, a digit, the full stop and the end.
+    """How near a response is to the form ``=7.``: a quarter each for the sign, a digit, the full stop and the end.
 
-    >>> [form(text) for text in ("=7.", "=7.3", "=7", "=", "7.")]
-    [1.0, 0.75, 0.5, 0.25, 0.0]
+    The digit counts beside the sign or the full stop only, and the end only after the full stop.
+
+    >>> [form(text) for text in ("=7.", "=7.3", "=7", "=", "7", "+7.")]
+    [1.0, 0.75, 0.5, 0.25, 0.0, 0.75]
     """
-    match = _FORM.match(response)
-    return 0.0 if match is None else sum(part is not None for part in match.groups()) / 4
+    sign, stop = response[:1] == "=", response[2:3] == "."
+    digit = response[1:2] in set("0123456789") and (sign or stop)
+    return (sign + digit + stop + (stop and len(response) == 3)) / 4
 
 
 def right(response: str, ground_truth: str) -> bool:

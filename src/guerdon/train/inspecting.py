@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from guerdon.train.records import RunRecord
+from guerdon.train.recorded import RecordedRun
 from guerdon.train.samples import KeptSample
 
 SHOWN = 3
@@ -85,7 +85,7 @@ class Inspection:
         }
 
 
-def inspect(record: RunRecord, count: int = SHOWN) -> Inspection:
+def inspect(record: RecordedRun, count: int = SHOWN) -> Inspection:
     """Reads a run's samples twice: to find the places, and to fetch what stands there.
 
     Of equal samples the later one is taken, since it shows the model as it is now. Memory grows with the number
@@ -192,8 +192,8 @@ class _Search:
                 stands[name] = 1 - share if (part.weight or 0.0) < 0 else share
         if len(stands) < 2:
             return Disagreement(one, "", "", 0.0)
-        high, low = max(stands, key=lambda n: stands[n]), min(stands, key=lambda n: stands[n])
-        return Disagreement(one, high, low, stands[high] - stands[low])
+        top, bottom = max(stands, key=lambda n: stands[n]), min(stands, key=lambda n: stands[n])
+        return Disagreement(one, top, bottom, stands[top] - stands[bottom])
 
 
 def _raise(table: dict[str, tuple[float, _Place]], key: str, value: float, place: _Place) -> None:
@@ -205,7 +205,7 @@ def _largest(keys: Iterable[str], rank: Callable[[str], Any], count: int) -> lis
     return heapq.nlargest(count, keys, key=rank)
 
 
-def _scales(record: RunRecord) -> dict[str, tuple[float, float]]:
+def _scales(record: RecordedRun) -> dict[str, tuple[float, float]]:
     """The lowest and highest value of each component in the run."""
     scales: dict[str, tuple[float, float]] = {}
     for name in record.components:
@@ -215,7 +215,7 @@ def _scales(record: RunRecord) -> dict[str, tuple[float, float]]:
     return scales
 
 
-def _fetch(record: RunRecord, places: set[_Place]) -> dict[_Place, KeptSample]:
+def _fetch(record: RecordedRun, places: set[_Place]) -> dict[_Place, KeptSample]:
     found = {}
     for one in record.samples():
         if (place := _Place(one.step, one.position)) in places:

@@ -12,7 +12,6 @@ from guerdon.train.config import Config
 from guerdon.train.tiny import alphabet_of, character_tokenizer, random_llama
 
 MADE = ("tiny", "random")
-FAMILIES = (*MADE, "huggingface")
 DTYPES = ("auto", "float32", "bfloat16")
 
 
@@ -27,13 +26,11 @@ class Loaded:
 def check_model(config: Config) -> None:
     """Raise what speaks against the model of a configuration: InputError, or MissingExtraError."""
     model = config.model
-    if model.model_family not in FAMILIES:
+    if model.model_family not in MADE and not model.path:
         raise InputError(
-            f"model.model_family={model.model_family} is none of backend=trl, which has {', '.join(FAMILIES)}; "
-            "for a model of the hub write model=huggingface model.path=ORGANISATION/NAME"
+            f"model.path is missing, and model.model_family={model.model_family} is none that is made on the spot: "
+            "give a Hugging Face id or a folder, or model=tiny"
         )
-    if model.model_family == "huggingface" and not model.path:
-        raise InputError("model.path is missing: give a Hugging Face id or a folder that holds a model")
     if model.dtype not in DTYPES:
         raise InputError(f"model.dtype must be one of {', '.join(DTYPES)}, not {model.dtype!r}")
     if model.model_family in MADE and model.hidden_size % (2 * model.num_heads):

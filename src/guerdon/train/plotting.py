@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import InputError, MissingExtraError
-from guerdon.train.records import RunRecord
+from guerdon.train.recorded import RecordedRun
 
 SUFFIXES = (".png", ".pdf", ".svg")
 
@@ -42,7 +42,7 @@ class _Panel:
     """Whether the values are shares, from 0 to 1."""
 
 
-def plot(record: RunRecord, path: str | Path | None = None) -> Path:
+def plot(record: RecordedRun, path: str | Path | None = None) -> Path:
     """Draw a run's curves into a file, by default ``plot.png`` in its folder, and give its path.
 
     Panels: reward (mean and standard deviation, with the warnings), components, groups without variance, length,
@@ -73,14 +73,14 @@ def plot(record: RunRecord, path: str | Path | None = None) -> Path:
     return target
 
 
-def _title(record: RunRecord) -> str:
+def _title(record: RecordedRun) -> str:
     reward = record.about.get("reward")
     name = reward.get("name") if isinstance(reward, dict) else reward
     parts = [record.folder.path.resolve().name, str(name or ""), str(record.about.get("backend") or "")]
     return "   ".join(part for part in parts if part)[:120].replace("$", r"\$")
 
 
-def _panels(record: RunRecord) -> Iterator[_Panel]:
+def _panels(record: RecordedRun) -> Iterator[_Panel]:
     def curve(name: str, label: str, dots: bool = False, style: str = "-") -> list[_Curve]:
         steps, values = record.series(name)
         return [_Curve(label, steps, values, dots=dots, style=style)] if steps else []
@@ -121,7 +121,7 @@ def _if_any(title: str, curves: Sequence[_Curve], share: bool = False) -> Iterat
         yield _Panel(title, curves, share)
 
 
-def _failures(record: RunRecord) -> Iterator[_Curve]:
+def _failures(record: RecordedRun) -> Iterator[_Curve]:
     """The share of the samples that failed, by kind; a step without such a failure has 0."""
     kinds = dict.fromkeys(
         name for step in record.steps for name in step.scalars if name.startswith("failures/")
@@ -132,16 +132,18 @@ def _failures(record: RunRecord) -> Iterator[_Curve]:
         yield _Curve(kind.removeprefix("failures/"), [step.step for step in counted], shares)
 
 
-def _accuracy(record: RunRecord) -> list[_Curve]:
+def _accuracy(record: RecordedRun) -> list[_Curve]:
     """What ``guerdon evaluate`` found, a curve for each way of sampling."""
     found: dict[str, dict[int, tuple[float, float]]] = {}
     for _, said in record.evaluations():
         for tally in (said.get("before"), said.get("after")):
             rate = tally.get("accuracy") if isinstance(tally, dict) else None
-            if isinstance(rate, dict) and isinstance(rate.get("value"), int | float):
-                half = (rate.get("high", rate["value"]) - rate.get("low", rate["value"])) / 2
-                by_step = found.setdefault(str(said.get("inference", "evaluation")), {})
-                by_step[int(tally.get("step") or 0)] = (rate["value"], half)
+            if not isinstance(tally, dict) or not isinstance(rate, dict) or "value" not in rate:
+                continue
+            value = float(rate["value"])
+            half = (float(rate.get("high", value)) - float(rate.get("low", value))) / 2
+            by_step = found.setdefault(str(said.get("inference", "evaluation")), {})
+            by_step[int(tally.get("step") or 0)] = value, half
     return [
         _Curve(
             name,
@@ -198,7 +200,7 @@ def _draw(axes: Any, panel: _Panel) -> None:
     axes.legend(fontsize=8, frameon=False)
 
 
-def _mark(axes: Any, record: RunRecord) -> None:
+def _mark(axes: Any, record: RecordedRun) -> None:
     """A dotted line for each of the first warnings, notices left out."""
     told = [(step, alarm) for step, alarm in record.warnings() if alarm.severity != "notice"]
     for step, alarm in told[:_ALARMS]:

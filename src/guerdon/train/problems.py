@@ -99,12 +99,7 @@ class _Places:
 
 def _places(config: TrainingConfig) -> _Places:
     source, given = config.data_source, config.train_data_dir
-    if source == _MADE:
-        if given is not None:
-            raise InputError(
-                f"training.data_source={_MADE} is made on the spot and training.train_data_dir={given} is read; "
-                "give one of them"
-            )
+    if source == _MADE and given is None:
         return _Places(_MADE, None, None, None)
     if source in _ELSEWHERE and given is None:
         raise InputError(

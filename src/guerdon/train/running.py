@@ -60,8 +60,8 @@ def carry_out(prepared: Prepared, monitor: Monitor | None = None) -> Run:
         with _ending(about, folder):
             monitor = monitor or _monitor(prepared)
             try:
-                if prepared.resume_from is not None:
-                    monitor.resume(prepared.resume_from[0])
+                if prepared.resume_from == (0, None):  # from a checkpoint on, the backend says so
+                    monitor.resume(0)
                 prepared.backend.train(_job(prepared, monitor))
             finally:
                 monitor.close()

@@ -12,7 +12,11 @@ PRINTABLE = "".join(c for c in string.printable if c not in "\t\r\x0b\x0c")
 SUMS = "0123456789+-=. "
 """What sums are written in: so few characters that a model soon stumbles upon a right answer."""
 PAD, EOS, UNKNOWN = "<pad>", "<eos>", "<unk>"
-_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% if not loop.last %}{{ '\\n' }}{% endif %}{% endfor %}"
+_TEMPLATE = (
+    "{% for message in messages %}"
+    "{{ message['content'] }}{% if not loop.last %}{{ '\n' }}{% endif %}"
+    "{% endfor %}"
+)
 
 
 def alphabet_of(config: Config) -> str:
@@ -27,14 +31,15 @@ def character_tokenizer(alphabet: str) -> Any:
     >>> tokenizer.decode(tokenizer("3+4").input_ids), len(tokenizer)
     ('3+4', 16)
     """
+    import transformers
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
 
     vocabulary = {token: number for number, token in enumerate((PAD, EOS, UNKNOWN, *dict.fromkeys(alphabet)))}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     tokenizer.decoder = decoders.Fuse()
-    made = PreTrainedTokenizerFast(
+    fast: Any = transformers.PreTrainedTokenizerFast
+    made = fast(
         tokenizer_object=tokenizer,
         pad_token=PAD,
         eos_token=EOS,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import os
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 _LIBRARIES = ("accelerate", "datasets", "huggingface_hub", "peft", "torch", "transformers", "trl", "vllm")
 
@@ -20,29 +22,27 @@ def quiet(log_level: str) -> Iterator[None]:
     if log_level.lower() == "debug":
         yield
         return
-    from datasets.utils import logging as of_datasets
-    from transformers.utils import logging as of_transformers
+    bars_of: list[Any] = [
+        importlib.import_module(f"{library}.utils.logging") for library in ("datasets", "transformers")
+    ]
 
     levels = {name: logging.getLogger(name).level for name in _LIBRARIES}
-    bars = of_transformers.is_progress_bar_enabled()
-    bars_of_data = of_datasets.is_progress_bar_enabled()
+    shown = [bars for bars in bars_of if bars.is_progress_bar_enabled()]
     advice = os.environ.get("TRANSFORMERS_NO_ADVISORY_WARNINGS")
     with warnings.catch_warnings():
         for name in _LIBRARIES:
             warnings.filterwarnings("ignore", module=rf"{name}(\.|$)")
             logging.getLogger(name).setLevel(logging.ERROR)
-        of_transformers.disable_progress_bar()
-        of_datasets.disable_progress_bar()
+        for bars in shown:
+            bars.disable_progress_bar()
         os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
         try:
             yield
         finally:
             for name, level in levels.items():
                 logging.getLogger(name).setLevel(level)
-            if bars:
-                of_transformers.enable_progress_bar()
-            if bars_of_data:
-                of_datasets.enable_progress_bar()
+            for bars in shown:
+                bars.enable_progress_bar()
             if advice is None:
                 os.environ.pop("TRANSFORMERS_NO_ADVISORY_WARNINGS", None)
             else:

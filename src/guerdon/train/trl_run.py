@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 from guerdon.errors import InputError
+from guerdon.train.completing import chat_text, complete, end_tokens, settings
 from guerdon.train.config import Config
 from guerdon.train.job import Interrupted, Job, Problem
 from guerdon.train.models import MADE, Loaded, first_model
@@ -45,7 +46,7 @@ class TrlRun:
         self._stop = threading.Event()
         self._started = 0.0
         self._figures: dict[str, list[float]] = defaultdict(list)
-        self._saved: tuple[int, Path] | None = None
+        self._saved = _checkpoint(job.resume_from)
         self._trainer: Any = None
         self._reward = TrlReward(
             job.reward,
@@ -58,8 +59,7 @@ class TrlRun:
 
     def train(self) -> None:
         """Do the steps that are left. Raises Interrupted after Ctrl-C, when the checkpoint is saved."""
-        done = self._resumed()
-        if done >= self._total:
+        if self._saved is not None and self._saved[0] >= self._total:
             return
         with (
             quiet(self._job.config.training.log_level),
@@ -83,16 +83,6 @@ class TrlRun:
                 self._reward.close()
         if self._done < self._total and self._saved is not None:
             raise Interrupted(*self._saved)
-
-    def _resumed(self) -> int:
-        """The steps that were done before; the monitor forgets what came after them."""
-        path = self._job.resume_from
-        if path is None:
-            return 0
-        step = int(path.name.rpartition("-")[2])
-        self._saved = (step, path)
-        self._job.monitor.resume(step)
-        return step
 
     @property
     def _done(self) -> int:
@@ -135,10 +125,8 @@ class TrlRun:
     def _settle(self, loaded: Loaded) -> None:
         """What the model generates until, and where TRL finds the first model again."""
         model, config = loaded.model, self._job.config
-        if config.generation.eos_tokens:
-            own = model.generation_config.eos_token_id
-            kept = [] if own is None else own if isinstance(own, list) else [own]
-            model.generation_config.eos_token_id = list(dict.fromkeys([*kept, *config.generation.eos_tokens]))
+        ends = end_tokens(model, loaded.tokenizer, config.generation.eos_tokens)
+        model.generation_config.eos_token_id = ends
         reads_again = config.model.vllm or (config.grpo.beta and config.model.lora_rank is None)
         if config.model.model_family in MADE and reads_again:
             place = self._job.folder.path / _FIRST
@@ -187,11 +175,6 @@ class TrlRun:
             raise InputError(
                 "some prompts are plain text and some are conversations; make them all of one kind"
             )
-        if chats and tokenizer.chat_template is None:
-            raise InputError(
-                f"the prompts are conversations and {self._job.config.model.path} has no chat template; take a model "
-                "that was tuned for conversations, or give prompts as plain text"
-            )
         limit = self._job.config.generation.max_prompt_length
         lengths = {str(p.id): count for p in problems if (count := _length(tokenizer, p)) > limit}
         if lengths:
@@ -229,11 +212,13 @@ class TrlRun:
         problems = list(self._job.test)
         if training.num_test_batches is not None:
             problems = problems[: training.num_test_batches * training.micro_batch_size]
-        size = training.micro_batch_size * count
-        completions: list[str] = []
-        for start in range(0, len(problems), size):
-            completions += self._trainer.greedy([p.prompt for p in problems[start : start + size]])
         if problems:
+            model = self._trainer.accelerator.unwrap_model(self._trainer.model)
+            tokenizer = self._trainer.processing_class
+            prompts = [problem.prompt for problem in problems]
+            longest = self._job.config.generation.max_generation_steps
+            asked = settings(tokenizer, self._trainer.eos_token_ids, max_new_tokens=longest)
+            completions = complete(model, tokenizer, prompts, asked, batch=training.micro_batch_size * count)
             self._score(problems, completions, "eval", step)
 
     def _keep(self, updates: int, path: Path) -> None:
@@ -245,6 +230,11 @@ class TrlRun:
             shutil.rmtree(old)
         self._job.monitor.checkpoint(step, path)
         self._started = time.perf_counter()
+
+
+def _checkpoint(path: Path | None) -> tuple[int, Path] | None:
+    """A checkpoint with its step, which its name says."""
+    return None if path is None else (int(path.name.rpartition("-")[2]), path)
 
 
 def _lora(config: Config) -> Any:
@@ -264,10 +254,7 @@ def _lora(config: Config) -> Any:
 def _length(tokenizer: Any, problem: Problem) -> int:
     if isinstance(problem.prompt, str):
         return len(tokenizer(problem.prompt)["input_ids"])
-    told = tokenizer.apply_chat_template(
-        problem.prompt, add_generation_prompt=True, tokenize=True, return_dict=True
-    )
-    return len(told["input_ids"])
+    return len(tokenizer(chat_text(tokenizer, problem.prompt), add_special_tokens=False)["input_ids"])
 
 
 def _too_large(error: Exception) -> str:

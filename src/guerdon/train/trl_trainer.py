@@ -1,15 +1,12 @@
-"""TRL's trainers with what a run needs of them: its own checkpoints, learning rate and evaluation, and no chatter."""
+"""TRL's trainers with what a run needs of them: its own checkpoints and learning rate, and no chatter."""
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from guerdon.train.job import Prompt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +28,7 @@ def trainer_class(algorithm: str) -> Any:
     from transformers import PrinterCallback, TrainerCallback
     from trl import GRPOTrainer, RLOOTrainer
 
-    class Reporting(TrainerCallback):  # type: ignore[misc]
+    class Reporting(TrainerCallback):
         """Hands on what TRL logs after each update, and has it save and stop."""
 
         def __init__(self, hooks: Hooks) -> None:
@@ -50,6 +47,8 @@ def trainer_class(algorithm: str) -> Any:
     base: Any = RLOOTrainer if algorithm == "rloo" else GRPOTrainer
 
     class Trainer(base):  # type: ignore[misc]
+        lr_scheduler: Any
+
         def __init__(self, *given: Any, hooks: Hooks, **more: Any) -> None:
             self.hooks = hooks
             super().__init__(*given, **more)
@@ -82,41 +81,5 @@ def trainer_class(algorithm: str) -> Any:
 
         def _send_telemetry(self) -> None:
             """What is trained is told to nobody."""
-
-        def greedy(self, prompts: Sequence[Prompt]) -> list[str]:
-            """The likeliest completions, by whatever generates the rollouts; takes nothing of the random state."""
-            import torch
-
-            was_training = self.model.training
-            self.model.eval()
-            try:
-                with self._greedily(), torch.no_grad():
-                    ids, _, _ = self._tokenize_prompts(list(prompts))
-                    completions, _ = self._generate_single_turn(ids, None, {}, 1)
-            finally:
-                self.model.train(was_training)
-            texts: list[str] = self._tokenizer.batch_decode(completions, skip_special_tokens=True)
-            return texts
-
-        @contextlib.contextmanager
-        def _greedily(self) -> Iterator[None]:
-            if self.use_vllm:
-                temperature = self.vllm_generation.temperature
-                self.vllm_generation.temperature = 0.0
-                try:
-                    yield
-                finally:
-                    self.vllm_generation.temperature = temperature
-                return
-            from transformers import GenerationConfig
-
-            asked, kwargs = self.generation_config, self.generation_kwargs
-            neutral = {"do_sample": False, "temperature": 1.0, "top_p": 1.0, "top_k": 50, "min_p": None}
-            self.generation_kwargs = {**kwargs, **neutral}
-            self.generation_config = GenerationConfig(**self.generation_kwargs, disable_compile=True)
-            try:
-                yield
-            finally:
-                self.generation_config, self.generation_kwargs = asked, kwargs
 
     return Trainer

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from guerdon.checks import finite
-from guerdon.errors import BindingError
+from guerdon.errors import BindingError, InvalidResultError
 from guerdon.reward.conventions import missing_parameter
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
@@ -22,6 +22,8 @@ from guerdon.types import EvaluateResult, Sample
 
 OnFailure = Literal["raise", "skip"] | float
 logger = logging.getLogger("guerdon.trainers")
+_LARGEST = 3.4028234663852886e38
+"""The largest finite number of 32 bits (IEEE 754)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,7 +163,7 @@ class Adapter:
         samples = list(samples)
         if step is not None:
             for sample in samples:
-                sample.metadata["step"] = step
+                sample.metadata.setdefault("step", step)  # a column of that name is the data's own
         if not self._checked and samples:
             if (lack := self.reward.missing(samples)) is not None:
                 name, columns = lack
@@ -215,15 +217,18 @@ class Adapter:
     def number(self, result: EvaluateResult) -> float | None:
         """The score, or what the policy makes of a sample without one; None under ``"skip"`` only.
 
+        A score beyond what a trainer's 32-bit floats hold counts as a failure, since it would be infinite there.
         Raises the failure, or NotApplicableError, under ``"raise"``.
         """
-        if result.score is not None:
+        if result.score is not None and abs(result.score) <= _LARGEST:
             return result.score
         if self.on_failure == "raise":
+            if result.score is not None:
+                raise InvalidResultError(f"{self.__name__}: {result.score:g} is too large for a 32-bit float")
             return result.unwrap()
         if self.on_failure == "skip":
             return None
-        return float(self.on_failure) if result.failed else 0.0
+        return float(self.on_failure) if result.failed or result.score is not None else 0.0
 
     def parts(self, result: EvaluateResult) -> dict[str, float]:
         """The components' scores, always under the same keys; where one is absent, what the policy says, or 0."""

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column
 from rich.text import Text
 
-from guerdon.report.text import clean, duration, print_sample, print_statistics
+from guerdon.console import clean, duration, print_sample, print_statistics
 from guerdon.scoring.findings import figure, percent
 from guerdon.scoring.statistics import Accumulator
 from guerdon.train.sinks.base import StepReport
@@ -94,6 +94,8 @@ class TerminalSink:
 
     def resume(self, step: int) -> None:
         """Say where the run goes on."""
+        if self._before == step:
+            return
         self._before = step
         self._console.print(Text(f"goes on after step {step:,}", style="dim"), soft_wrap=True)
 

@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from guerdon.report.text import (
+from guerdon.console import (
     clean,
     cut,
     duration,

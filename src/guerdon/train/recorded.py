@@ -1,4 +1,4 @@
-"""RunRecord: a training run as its folder tells it, while it goes on and afterwards."""
+"""RecordedRun: a training run as its folder tells it, while it goes on and afterwards."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class StepRecord:
     histograms: Mapping[str, Histogram]
 
 
-class RunRecord:
+class RecordedRun:
     """What a run has left in its folder; everything is read when it is asked for.
 
-    ``RunRecord.of(path)`` raises InputError where there is no run.
+    ``RecordedRun.of(path)`` raises InputError where there is no run.
     """
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
 
     @classmethod
-    def of(cls, path: str | Path) -> RunRecord:
+    def of(cls, path: str | Path) -> RecordedRun:
         """The run in a folder, in the folder that a checkpoint of it lies in, or of a file in it."""
         given = Path(path)
         if not given.exists():
@@ -110,7 +110,7 @@ class RunRecord:
 
     def evaluations(self) -> list[tuple[Path, Mapping[str, Any]]]:
         """The evaluations in the folder, by name of file; those that are no object are left out."""
-        found = []
+        found: list[tuple[Path, Mapping[str, Any]]] = []
         for path in sorted(self.folder.evaluations.glob("*.json")):
             try:
                 said = json.loads(path.read_bytes())
