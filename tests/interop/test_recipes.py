@@ -220,7 +220,8 @@ def test_nemo_rl(nemo_rl: dict[str, Any], folder: Path, monkeypatch: pytest.Monk
     from guerdon.trainers.nemo_rl import adapter_of
 
     monkeypatch.chdir(folder)
-    (folder / "run_grpo.py").write_text("import json, sys\njson.dump(sys.argv, open('argv.json', 'w'))\n")
+    script = "import json, pathlib, sys\npathlib.Path('argv.json').write_text(json.dumps(sys.argv))\n"
+    (folder / "run_grpo.py").write_text(script)
     monkeypatch.setattr(sys, "argv", ["nemo_rl_run.py", "run_grpo.py", "--config", "nemo_rl.yaml"])
     runpy.run_path("nemo_rl_run.py", run_name="__main__")
     assert json.loads(Path("argv.json").read_text()) == ["run_grpo.py", "--config", "nemo_rl.yaml"]
