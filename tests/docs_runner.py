@@ -5,6 +5,7 @@ lines after a command are what it prints, where ``…`` stands for anything. A c
 what becomes of it:
 
     <!-- file: my_rewards.py -->   the block, in any language, is written to that file
+    <!-- same: examples/it.py -->  the block, in any language, is that file, which tests of its own run
     <!-- background: 8000 -->      the block's only command is a server, which listens on that port and runs until
                                    the end of the page; the page is run with a free port in place of that one
     <!-- exit: 2 -->               the last command of the block ends with this status
@@ -40,7 +41,7 @@ COMMAND_SECONDS = 120
 PAGE_SECONDS = 300
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,}) *(?P<language>[\w+-]*)[^`]*$")
-_DIRECTIVE = re.compile(r"^\s*<!--\s*(file|no-run|exit|output|background)\b:?\s*(.*?)\s*-->\s*$")
+_DIRECTIVE = re.compile(r"^\s*<!--\s*(file|same|no-run|exit|output|background)\b:?\s*(.*?)\s*-->\s*$")
 
 
 class PageError(Exception):
@@ -64,6 +65,7 @@ class Report:
     ran: int = 0
     written: int = 0
     not_run: list[str] = field(default_factory=list)
+    same: int = 0
 
 
 def blocks(text: str) -> list[Block]:
@@ -195,6 +197,8 @@ class _Page:
     def run(self, block: Block) -> None:
         if "file" in block.directives:
             self.write(block)
+        elif "same" in block.directives:
+            self.same(block)
         elif "output" in block.directives:
             self.compare(block.body, self.printed)
         elif block.language != "python" and block.language not in SHELL:
@@ -217,6 +221,20 @@ class _Page:
         name.parent.mkdir(parents=True, exist_ok=True)
         name.write_text(block.body + "\n", encoding="utf-8")
         self.report.written += 1
+
+    def same(self, block: Block) -> None:
+        """Compare with a file of a directory that the page was given."""
+        name = block.directives["same"]
+        try:
+            text = Path(name).read_text(encoding="utf-8")
+        except OSError as error:
+            raise PageError(f"{name!r} cannot be read: {error.strerror}") from None
+        if block.body.split("\n") != text.removesuffix("\n").split("\n"):
+            lines = difflib.unified_diff(
+                text.splitlines(), block.body.splitlines(), name, "on the page", lineterm=""
+            )
+            raise PageError("the block is not the file\n" + "\n".join(lines))
+        self.report.same += 1
 
     def serve(self, block: Block) -> None:
         """Start a server and wait until it listens and has printed what the page shows."""

@@ -30,6 +30,22 @@ def test_given_directories_are_there_to_use(tmp_path: Path) -> None:
     assert run_page(page, tmp_path / "examples").ran == 1
 
 
+@pytest.mark.parametrize(
+    ("shown", "says"),
+    [("x = 1", None), ("x = 2", r"-x = 1\n\+x = 2"), ("x = 1\n", "not the file")],
+)
+def test_a_block_that_is_a_file(tmp_path: Path, shown: str, says: str | None) -> None:
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "a.py").write_text("x = 1\n", encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text(fenced("python", shown, "<!-- same: examples/a.py -->"), encoding="utf-8")
+    if says is None:
+        assert run_page(page, tmp_path / "examples") == Report(same=1)
+    else:
+        with pytest.raises(PageError, match=says):
+            run_page(page, tmp_path / "examples")
+
+
 def fenced(language: str, body: str, comment: str = "") -> str:
     return f"{comment}\n```{language}\n{body}\n```\n"
 
@@ -106,6 +122,7 @@ def test_a_right_page_runs(tmp_path: Path, page: str, ran: int, written: int, no
         (fenced("python", "x", "<!-- no-run: -->"), "needs a reason"),
         (fenced("python", "x", "<!-- file: ../up.py -->"), "no file name below"),
         (fenced("python", "x", "<!-- file: -->"), "no file name below"),
+        (fenced("python", "x", "<!-- same: a.py -->"), "cannot be read"),
         ("<!-- exit: 2 -->\nText.\n", "no block follows"),
         ("<!-- exit: 2 -->\n", "no block follows"),
         ("```python\nx = 1\n", "never closed"),

@@ -30,18 +30,20 @@ def batch() -> dict:
     }
 
 
-def learner_of(rewards: list, seen: list) -> GRPOLearner:
+def cluster_of(steps: int) -> rl_cluster.RLCluster:
+    """A cluster with a model of some thousand weights."""
     config = Config(backend="tunix", seed=1)
     config.training.data_source = "arithmetic"
     source = source_of(config)
     roles = rl_cluster.Role
-    cluster = rl_cluster.RLCluster(
+    return rl_cluster.RLCluster(
         actor=source.model(),
+        reference=source.model(),
         tokenizer=source.tokenizer,
         cluster_config=rl_cluster.ClusterConfig(
             role_to_mesh=dict.fromkeys((roles.ACTOR, roles.REFERENCE, roles.ROLLOUT), source.mesh),
             training_config=rl_cluster.RLTrainingConfig(
-                actor_optimizer=optax.adamw(1e-3), eval_every_n_steps=STEPS, max_steps=STEPS
+                actor_optimizer=optax.adamw(1e-3), eval_every_n_steps=steps, max_steps=steps
             ),
             rollout_config=RolloutConfig(
                 max_tokens_to_generate=6, max_prompt_length=8, kv_cache_size=16, temperature=1.0
@@ -49,12 +51,14 @@ def learner_of(rewards: list, seen: list) -> GRPOLearner:
         ),
     )
 
+
+def learner_of(rewards: list, seen: list) -> GRPOLearner:
     def advantages(prompts, completions, rewards, advantages, **columns):
         seen.append({"rewards": rewards.tolist(), "advantages": advantages.tolist()})
         return {}
 
     return GRPOLearner(
-        rl_cluster=cluster,
+        rl_cluster=cluster_of(STEPS),
         algo_config=GRPOConfig(num_generations=GENERATIONS, beta=0.0),
         reward_fns=rewards,
         metric_fns=[*(reward.metrics for reward in rewards), advantages],
