@@ -7,6 +7,7 @@ import logging
 import re
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -115,7 +116,7 @@ class Adapter:
         self.failures = Failures()
         self.components = tuple(components or (c.name for c in self.reward.components))
         """The keys that ``parts`` gives for every sample."""
-        self.__name__ = self.__qualname__ = _names.unique(name or self.reward.name, self.reward.version)
+        self.__name__ = self.__qualname__ = _names.unique(name or self.reward.name, self)
         self.__doc__ = self.reward.__doc__
         self._options = RunOptions(
             timeout=timeout, workers=workers, concurrency=concurrency, max_memory=max_memory
@@ -255,23 +256,22 @@ class Adapter:
 
 
 class _Names:
-    """The names under which trainers know rewards, so that two rewards never share one."""
+    """The names under which trainers know rewards, so that no two rewards share one while both are in use."""
 
     def __init__(self) -> None:
-        self._version_of: dict[str, str] = {}
+        self._holders: weakref.WeakValueDictionary[str, Adapter] = weakref.WeakValueDictionary()
         self._lock = threading.Lock()
 
-    def unique(self, name: str, version: str) -> str:
+    def unique(self, name: str, adapter: Adapter) -> str:
         """The name in letters that metrics can bear, with the version added where another reward has it."""
-        known = re.sub(r"[^\w.-]", "_", name) or "reward"
+        known, version = re.sub(r"[^\w.-]", "_", name) or "reward", adapter.reward.version
         with self._lock:
             for candidate in (known, f"{known}_{version[:6]}", f"{known}_{version}"):
-                if self._version_of.setdefault(candidate, version) == version:
+                holder = self._holders.get(candidate)
+                if holder is None or holder.reward.version == version:
+                    self._holders[candidate] = adapter
                     return candidate
         return f"{known}_{version}"
-
-    def __reduce__(self) -> str:
-        return "_names"
 
 
 _names = _Names()
