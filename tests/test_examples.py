@@ -93,3 +93,19 @@ def test_relevance_weighs_coverage_and_focus(
     assert {name: metric.score for name, metric in result.metrics.items()} == (
         {} if score is None else {"coverage": coverage, "focus": focus}
     )
+
+
+def test_the_run_for_a_gpu_works_in_small(tmp_path: Path) -> None:
+    small = ["model.hidden_size=32", "model.num_layers=1", "model.num_heads=2", "model.intermediate_size=32"]
+    few = ["training.num_batches=2", "training.micro_batch_size=2", "generation.max_generation_steps=4"]
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / "train_on_gpu.py"), *small, *few, "run_dir=run"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.match(
+        r"2 steps of [\d.]+ s, [\d,]+ tokens a second\nrewards take [\d.]+% of a step\n", done.stdout
+    )

@@ -160,7 +160,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(
     killed.until(5)
     killed.process.kill()
     killed.ended()
-    resumed = Training(python, folder, compiled, "--resume")
+    resumed = Training(python, folder, compiled, resume=True)
     resumed.until(8)
     resumed.process.send_signal(signal.SIGINT)
     output = resumed.ended()

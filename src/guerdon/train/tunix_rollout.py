@@ -21,14 +21,15 @@ def rollout_class() -> Any:
     import jax
     import numpy
     from tunix.rl import common
-    from tunix.rl.rollout.base_rollout import CacheConfig
+    from tunix.rl.rollout.base_rollout import CacheConfig, RolloutOutput
     from tunix.rl.rollout.vanilla_rollout import VanillaRollout
 
     class SeededRollout(VanillaRollout):  # type: ignore[misc]
         """Tunix's sampler draws the same numbers at every call unless it is given a seed; this one is told the step.
 
         The token that ends a completion is handed on with it: Tunix cuts it off, by which a model cannot learn to
-        stop. The log-probabilities of the sampling policy are those at the sampling temperature.
+        stop. The padding token is never drawn: the loss leaves it out wherever it stands, by which nothing speaks
+        against it. The log-probabilities of the sampling policy are those at the sampling temperature.
         """
 
         def __init__(
@@ -63,17 +64,35 @@ def rollout_class() -> Any:
                 self._place = (step, self._place[1] + 1 if self._place[0] == step else 0)
                 key = jax.random.fold_in(jax.random.fold_in(self._key, step), self._place[1])
                 rollout_config = dataclasses.replace(rollout_config, seed=key)
-            output = super().generate(prompts, rollout_config, **more)
-            output.text = [self._read(tokens) for tokens in output.tokens]
+            pad, eos = self.pad_id(), self.eos_id()
+            drawn = self._sampler(
+                prompts,
+                max_generation_steps=rollout_config.max_tokens_to_generate,
+                max_prompt_length=rollout_config.max_prompt_length,
+                temperature=rollout_config.temperature,
+                top_p=rollout_config.top_p,
+                top_k=rollout_config.top_k,
+                seed=rollout_config.seed,
+                eos_tokens=rollout_config.eos_tokens,
+                forbidden_tokens=None if pad == eos else [pad],
+                **more,
+            )
+            text = [self._read(tokens) for tokens in drawn.tokens]
             limit = rollout_config.max_tokens_to_generate
-            end = numpy.array((rollout_config.eos_tokens or [self.eos_id()])[:1])
-            output.tokens = [
-                numpy.concatenate([tokens, end.astype(tokens.dtype)]) if len(tokens) < limit else tokens
-                for tokens in output.tokens
+            end = numpy.array((rollout_config.eos_tokens or [eos])[:1])
+            tokens = [
+                numpy.concatenate([one, end.astype(one.dtype)]) if len(one) < limit else one
+                for one in drawn.tokens
             ]
             if sampled:
-                self._generated(sum(map(len, output.tokens)))
-            return output
+                self._generated(sum(map(len, tokens)))
+            return RolloutOutput(
+                text=text,
+                logits=drawn.logits,
+                tokens=tokens,
+                left_padded_prompt_tokens=drawn.padded_prompt_tokens,
+                logprobs=None,
+            )
 
         def get_per_token_logps(self, prompt_tokens: Any, completion_tokens: Any) -> Any:
             graph, state = self._sampler.model_def_and_state()
@@ -122,6 +141,8 @@ class TunixPolicy(Policy):
         width = max(self._source.config.generation.max_prompt_length, longest)
         sampler = self._sampler(width + max_new_tokens)
         key, drawn = jax.random.PRNGKey(seed), temperature > 0
+        tokenizer = self._source.tokenizer
+        pad = tokenizer.pad_token_id
         completions: list[str] = []
         for start in range(0, len(texts), _CHUNK):
             chunk = texts[start : start + _CHUNK]
@@ -136,6 +157,7 @@ class TunixPolicy(Policy):
                 top_k=top_k if drawn and top_k and top_k > 0 else None,
                 seed=jax.random.fold_in(key, start),
                 eos_tokens=self._source.config.generation.eos_tokens,
+                forbidden_tokens=None if pad == tokenizer.eos_token_id else [pad],
             )
             completions += [self._source.read(tokens) for tokens in output.tokens[: len(chunk)]]
         return completions
