@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import runpy
 from pathlib import Path
@@ -9,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from cli_work import Run
+from guerdon import RewardFunction
+from guerdon.reward.options import RewardOptions
 from guerdon.trainers import trainers
+from guerdon.trainers.registry import Wanted
 
 
 @pytest.mark.parametrize("trainer", list(trainers()))
@@ -69,3 +73,25 @@ def test_what_cannot_be_done_is_one_line(
     assert (result.exit_code, result.stdout) == (2, "")
     assert says in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("trainer", list(trainers()))
+def test_names_and_addresses_that_are_odd(trainer: str) -> None:
+    def odd(response: str) -> float:
+        return 1.0
+
+    address = "http://[::1]:8000/evaluate"
+    reward = RewardFunction(odd, options=RewardOptions(name='"""\nraise SystemExit("it ran")\n"""\\'))
+    recipe = trainers()[trainer].recipe(Wanted(spec=address, reward=reward))
+    assert any(address in text for text in (recipe.lines, *recipe.files.values()))
+    for name, text in recipe.files.items():
+        if name.endswith(".py"):
+            tree = ast.parse(text)
+            assert "it ran" not in ast.unparse(tree.body[1:])
+
+
+@pytest.mark.parametrize("policy", ["nan", "inf", "true"])
+def test_a_policy_that_is_no_number(guerdon: Run, work: Path, policy: str) -> None:
+    result = guerdon("adapt", "math", "--for", "trl", "--on-failure", policy)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--on-failure is raise, skip or a number" in result.stderr

@@ -17,7 +17,14 @@ import cloudpickle
 import pytest
 
 from guerdon import RewardFunction, Sample, reward_function, weighted
-from guerdon.errors import BindingError, CrashError, InvalidResultError, NotApplicableError, ResolutionError
+from guerdon.errors import (
+    BindingError,
+    CrashError,
+    InvalidResultError,
+    NotApplicableError,
+    ResolutionError,
+    RewardError,
+)
 from guerdon.trainers import Adapter, ScoredBatch, find_trainer, trainers
 from trainers import adapter_rewards as rewards
 
@@ -121,7 +128,7 @@ def test_a_score_that_would_be_infinite_in_32_bits(policy: Any, number: float | 
         Adapter(huge, on_failure="raise").number(adapter.results([sample("a")])[0])
 
 
-@pytest.mark.parametrize("policy", ["ignore", float("nan"), float("inf"), [0]])
+@pytest.mark.parametrize("policy", ["ignore", float("nan"), float("inf"), 1e39, [0]])
 def test_policies_that_are_none(policy: Any) -> None:
     with pytest.raises(BindingError, match="on_failure must be"):
         Adapter(rewards.moody, on_failure=policy)
@@ -210,3 +217,78 @@ def test_trainers_are_found_by_name_and_alias() -> None:
     with pytest.raises(ResolutionError, match="did you mean verl"):
         find_trainer("verll")
     assert all(trainer.title for trainer in trainers().values())
+
+
+def wait_for(mark: Path) -> None:
+    while not mark.exists():
+        time.sleep(0.01)
+
+
+def test_what_was_cancelled_is_not_begun(tmp_path: Path) -> None:
+    adapter = Adapter(rewards.patient, timeout=1.0, workers=1)
+    marks = [tmp_path / str(i) for i in range(12)]
+
+    async def give_up() -> None:
+        held = asyncio.create_task(adapter.aresults([sample("held", mark=str(mark)) for mark in marks]))
+        await asyncio.to_thread(wait_for, marks[0])
+        held.cancel()
+        assert (await adapter.aresults([sample("quick")]))[0].score == 1.0
+
+    asyncio.run(give_up())
+    assert sum(mark.exists() for mark in marks) <= 2
+    adapter.close()
+
+
+class Unloadable:
+    __name__ = "unloadable"
+
+    def __call__(self, response: str) -> float:
+        return 1.0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return int, ("no number",)
+
+
+def test_a_reward_that_does_not_load_leaves_no_threads() -> None:
+    adapter = Adapter(RewardFunction(Unloadable()), workers=1)
+    before = set(threading.enumerate())
+    for _ in range(2):
+        with pytest.raises(RewardError, match="does not load in a worker"):
+            adapter.results([sample("a")])
+    for thread in set(threading.enumerate()) - before:
+        if thread.name != "guerdon-spawner":
+            thread.join(30)
+            assert not thread.is_alive(), thread.name
+
+
+def test_calls_at_once_are_bounded_in_this_process_too() -> None:
+    lock, running = threading.Lock(), [0, 0]
+
+    async def counted(response: str) -> float:
+        with lock:  # which keeps it from travelling to a worker
+            running[0] += 1
+            running[1] = max(running)
+        await asyncio.sleep(0.01)
+        running[0] -= 1
+        return 1.0
+
+    adapter = Adapter(counted, concurrency=3)
+    assert len(adapter.results([sample("a")] * 12)) == 12
+    assert running == [0, 3]
+
+
+def test_a_name_that_travelled_is_not_given_to_another() -> None:
+    program = (
+        "import pickle, sys; from guerdon import reward_function; from guerdon.trainers import Adapter\n"
+        "adapter = pickle.load(sys.stdin.buffer)\n"
+        "other = Adapter(lambda response: 1.0, name='moody')\n"
+        "print(adapter.__name__, other.__name__ != 'moody')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        input=pickle.dumps(Adapter(rewards.moody)),
+        capture_output=True,
+        timeout=60,
+        env={"PYTHONPATH": ":".join(path for path in sys.path if path), "PATH": ""},
+    )
+    assert (done.stdout, done.stderr) == (b"moody True\n", b"")

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.trainers.columns import plain, sample_of, samples_of
+from guerdon.trainers.columns import messages_of, plain, sample_of, samples_of
 
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2 + 2?"}]
 
@@ -76,3 +76,16 @@ def test_batches() -> None:
     assert samples_of(None, [], {}) == []
     with pytest.raises(InputError, match="1 prompts for 2 completions"):
         samples_of(["a"], ["4", "5"], {})
+
+
+def test_an_empty_completion_is_not_the_prompt() -> None:
+    assert messages_of([{"role": "user", "content": "4"}], [])[-1].to_dict() == {
+        "role": "assistant",
+        "content": "",
+    }
+
+
+@pytest.mark.parametrize("completion", [None, 4, b"four"])
+def test_what_is_no_completion(completion: Any) -> None:
+    with pytest.raises(InputError, match="a completion is a text or a list of messages"):
+        messages_of("2 + 2?", completion)

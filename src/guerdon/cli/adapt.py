@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,7 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
     options = {name: given[name] for name in _RUN_OPTIONS if given[name] is not None}
     if (policy := options.get("on_failure")) is not None and policy not in ("raise", "skip"):
         number = parse_value(policy)
-        if isinstance(number, bool) or not isinstance(number, int | float):
+        if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
             raise InputError(f"--on-failure is raise, skip or a number, not {policy!r}")
         options["on_failure"] = float(number)
     if (names := options.get("components")) is not None:

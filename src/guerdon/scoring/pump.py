@@ -71,7 +71,7 @@ def make_engine(
 
 
 @dataclass(slots=True)
-class _Job:
+class Job:
     """A unit on its way through a worker."""
 
     unit: Unit
@@ -93,7 +93,7 @@ class Station:
 
     worker: Worker
     started: float = field(default_factory=time.monotonic)
-    jobs: dict[int, _Job] = field(default_factory=dict)
+    jobs: dict[int, Job] = field(default_factory=dict)
     """By the index of each of their samples."""
     held: int = 0
     """How many units that is."""
@@ -120,10 +120,10 @@ class Pump(Engine):
         self._load = load
         self._source = self._packed_units()
         self._may_block = may_block
-        self._ahead: Ahead[_Packed] | None = None
+        self._ahead: Ahead[Packed] | None = None
         self._exhausted = False
         self._source_error: BaseException | None = None
-        self._retry: deque[_Job] = deque()
+        self._retry: deque[Job] = deque()
         self._items_by_index: dict[int, Item] = {}
         self._done: dict[int, Record] = {}
         self._next = -1
@@ -210,7 +210,7 @@ class Pump(Engine):
             return station.held < self._limits.concurrency
         return station.held <= self._fresh_rows // 2
 
-    def _chunk(self, station: Station | None) -> list[_Job]:
+    def _chunk(self, station: Station | None) -> list[Job]:
         """The next jobs for a worker; one that must run alone goes to a worker that holds nothing."""
         if self._retry:
             if not self._retry[0].alone:
@@ -219,7 +219,7 @@ class Pump(Engine):
         limit = self._fresh_rows
         if self._reward.is_async:
             limit = max(1, self._limits.concurrency - (station.held if station else 0))
-        jobs: list[_Job] = []
+        jobs: list[Job] = []
         size = 0
         while len(jobs) < limit and size < _CHUNK_BYTES and self._window_open() and not self._stopping:
             if (unit := self._next_unit()) is None:
@@ -229,11 +229,11 @@ class Pump(Engine):
                 size += job.size
         return jobs
 
-    def _packed_units(self) -> Generator[_Packed, None, None]:
+    def _packed_units(self) -> Generator[Packed, None, None]:
         for unit in self._units():
             yield _packed(unit)
 
-    def _next_unit(self) -> _Packed | None:
+    def _next_unit(self) -> Packed | None:
         """The next unit; None where the source has ended, or has nothing yet."""
         try:
             if self._ahead is None:
@@ -251,7 +251,7 @@ class Pump(Engine):
             return False
         return len(self._items_by_index) + len(self._done) < max(_WINDOW_ROWS, 2 * self._limits.batch_size)
 
-    def _admit(self, unit: _Packed) -> _Job | None:
+    def _admit(self, unit: Packed) -> Job | None:
         """Take a unit in: remember its items; what cannot be scored is done at once."""
         rows: list[Row] = []
         for item, body in unit:
@@ -264,9 +264,9 @@ class Pump(Engine):
             self._sizes[item.position] = len(body)
             self._bytes_inside += len(body)
             rows.append((item.position, body))
-        return _Job(rows) if rows else None
+        return Job(rows) if rows else None
 
-    def _give(self, station: Station, jobs: list[_Job]) -> None:
+    def _give(self, station: Station, jobs: list[Job]) -> None:
         station.alone = any(job.alone for job in jobs)
         for job in jobs:
             station.held += 1
@@ -458,12 +458,12 @@ class Pump(Engine):
             again += self._blame(culprit, verdict)
         # With several units at once in one worker and none to blame, each runs alone to be found out.
         suspects = culprit is None and self._reward.is_async
-        self._retry.extend(_Job(job.unit, alone=suspects or job.alone) for job in again)
+        self._retry.extend(Job(job.unit, alone=suspects or job.alone) for job in again)
 
-    def _blame(self, job: _Job, verdict: Outcome) -> list[_Job]:
+    def _blame(self, job: Job, verdict: Outcome) -> list[Job]:
         """Fail a unit of one; take a batch apart, so that only the offending sample fails."""
         if len(job.unit) > 1:
-            return [_Job([row]) for row in job.unit]
+            return [Job([row]) for row in job.unit]
         self._finish(None, job.first, verdict, 0.0)
         return []
 
@@ -486,11 +486,11 @@ class Pump(Engine):
 
 
 _NOTHING = failure("", "")
-_Packed = list[tuple[Item, bytes | Outcome]]
+Packed = list[tuple[Item, bytes | Outcome]]
 """A unit whose rows can travel."""
 
 
-def _packed(unit: list[Item]) -> _Packed:
+def _packed(unit: list[Item]) -> Packed:
     # The row itself is not kept: its pickle is, should it have to be run again.
     return [
         (item._replace(row=_NOTHING), item.row if isinstance(item.row, Outcome) else row_bytes(item.row))
@@ -498,7 +498,7 @@ def _packed(unit: list[Item]) -> _Packed:
     ]
 
 
-def _size(unit: _Packed) -> int:
+def _size(unit: Packed) -> int:
     return sum(len(body) for _, body in unit if isinstance(body, bytes))
 
 

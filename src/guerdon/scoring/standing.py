@@ -14,7 +14,7 @@ import os
 import queue
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
 
 from guerdon.errors import BindingError, CrashError
@@ -22,7 +22,7 @@ from guerdon.reward.function import RewardFunction
 from guerdon.reward.loop import background_loop
 from guerdon.scoring.engine import Item, Limits
 from guerdon.scoring.outcome import Outcome, unpack
-from guerdon.scoring.pump import Pump, Station
+from guerdon.scoring.pump import Job, Packed, Pump, Station
 from guerdon.scoring.worker import ascore_samples, score_samples
 from guerdon.scoring.workers import Load
 from guerdon.types import EvaluateResult, Provenance, Sample
@@ -44,6 +44,8 @@ class Standing:
         self._reward, self._limits = reward, limits
         self._lock = threading.Lock()
         self._lane: _Lane | None = None
+        self._closer: weakref.finalize[..., Standing] | None = None
+        self._gate: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
         self._load: Load | None = None
         if limits.workers:
             try:
@@ -58,8 +60,10 @@ class Standing:
             return [self._here(sample) for sample in samples]
         with self._lock:
             if self._lane is None or self._lane.ended or self._lane.process != os.getpid():
+                if self._closer is not None:
+                    self._closer.detach()
                 self._lane = _Lane(self._reward, self._limits, self._load)
-                weakref.finalize(self, self._lane.close)
+                self._closer = weakref.finalize(self, self._lane.close)
             return [self._lane.put(sample) for sample in samples]
 
     def close(self) -> None:
@@ -78,7 +82,11 @@ class Standing:
         return answer
 
     async def _awaited(self, sample: Sample) -> EvaluateResult:
-        (outcome,) = await ascore_samples(self._reward, [sample], self._limits.timeout)
+        loop = asyncio.get_running_loop()
+        if self._gate is None or self._gate[0] is not loop:
+            self._gate = loop, asyncio.Semaphore(self._limits.concurrency)
+        async with self._gate[1]:
+            (outcome,) = await ascore_samples(self._reward, [sample], self._limits.timeout)
         return unpack(outcome, self._reward.provenance)
 
 
@@ -87,14 +95,22 @@ class _StandingPump(Pump):
     is answered."""
 
     def __init__(
-        self, reward: RewardFunction, source: queue.SimpleQueue[Item | None], limits: Limits, load: Load
+        self,
+        reward: RewardFunction,
+        source: queue.SimpleQueue[Item | None],
+        limits: Limits,
+        load: Load,
+        is_wanted: Callable[[int], bool],
     ) -> None:
-        self._waiting = source
+        self._waiting, self._is_wanted = source, is_wanted
         super().__init__(reward, iter(()), limits, load, may_block=True, in_order=False)
 
     def _has_room(self, station: Station) -> bool:
         # Nothing is put behind what runs: an idle worker, or a new one, may take it at once.
         return super()._has_room(station) and (self._reward.is_async or not station.held)
+
+    def _admit(self, unit: Packed) -> Job | None:
+        return super()._admit([row for row in unit if self._is_wanted(row[0].position)])
 
     def _units(self) -> Iterator[list[Item]]:
         size = self._limits.batch_size if self._reward.is_batch else 1
@@ -121,7 +137,7 @@ class _Lane:
         self._numbers = itertools.count()
         self._waiting: dict[int, Answer] = {}
         self._source: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
-        self._engine = _StandingPump(reward, self._source, limits, load)
+        self._engine = _StandingPump(reward, self._source, limits, load, self._is_wanted)
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._answer, name="guerdon-standing", daemon=True)
         self._thread.start()
@@ -149,6 +165,14 @@ class _Lane:
             self.close()
             self._thread.join(_JOIN_SECONDS)
 
+    def _is_wanted(self, number: int) -> bool:
+        """Whether somebody waits for an answer still: what was cancelled before it began is not run."""
+        answer = self._waiting.get(number)
+        if answer is None or not answer.cancelled():
+            return answer is not None
+        del self._waiting[number]
+        return False
+
     def _answer(self) -> None:
         error: BaseException | None = None
         try:
@@ -163,6 +187,7 @@ class _Lane:
         with self._lock:
             self.ended = True
             left, self._waiting = self._waiting, {}
+        self._source.put(None)  # else whoever reads it would wait for ever where the engine broke off
         error = error or CrashError(f"the engine of {self._name} was closed")
         for answer in left.values():
             with contextlib.suppress(InvalidStateError):

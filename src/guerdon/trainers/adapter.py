@@ -137,10 +137,8 @@ class Adapter:
         """
         samples = self._begin(samples, step)
         started = time.perf_counter()
-        if self.reward.is_batch and len(samples) > 1:
-            results = self._in_batches(samples)
-        else:
-            results = [answer.result() for answer in self._stand().submit(samples)]
+        at_once = self.reward.is_batch and len(samples) > 1
+        results = self._in_batches(samples) if at_once else self._awaited(samples)
         self._end(samples, results, started, step, mode)
         return results
 
@@ -153,7 +151,7 @@ class Adapter:
         if self.reward.is_batch and len(samples) > 1:
             results = await asyncio.to_thread(self._in_batches, samples)
         elif self._limits.workers == 0 and not self.reward.is_async:
-            results = await asyncio.to_thread(lambda: [a.result() for a in self._stand().submit(samples)])
+            results = await asyncio.to_thread(self._awaited, samples)
         else:
             answers = self._stand().submit(samples)
             results = list(await asyncio.gather(*map(asyncio.wrap_future, answers)))
@@ -192,6 +190,15 @@ class Adapter:
                     adapter=self,
                 )
             )
+
+    def _awaited(self, samples: list[Sample]) -> list[EvaluateResult]:
+        answers = self._stand().submit(samples)
+        try:
+            return [answer.result() for answer in answers]
+        except BaseException:  # Ctrl-C, say: what nobody waits for is not begun
+            for answer in answers:
+                answer.cancel()
+            raise
 
     def _in_batches(self, samples: list[Sample]) -> list[EvaluateResult]:
         options = self._options
@@ -250,6 +257,7 @@ class Adapter:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock(), _standing=None, observe=None, failures=Failures())
+        _names.unique(self.__name__, self.reward.version)  # no other reward is to get it in this process
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.__name__} of {self.reward!r}>"
@@ -281,6 +289,9 @@ def _policy(given: Any) -> OnFailure:
     if given in ("raise", "skip"):
         return "raise" if given == "raise" else "skip"
     try:
-        return finite(given, "on_failure")
+        number = finite(given, "on_failure")
+        if abs(number) <= _LARGEST:
+            return number
+        raise ValueError
     except ValueError:
         raise BindingError(f'on_failure must be "raise", "skip" or a number, not {given!r}') from None

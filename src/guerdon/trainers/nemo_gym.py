@@ -12,7 +12,7 @@ from guerdon.trainers._sums import Sums
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import options_source, reward_source, slug
+from guerdon.trainers.thin import options_source, plain_name, reward_source, slug
 from guerdon.types import EvaluateResult
 
 _VERDICT = frozenset({"reward_components", "mask_sample", "failure_kind", "failure_reason"})
@@ -95,7 +95,7 @@ def recipe(wanted: Wanted) -> Recipe:
     name = f"guerdon_{slug(wanted.reward.name)}"
     folder = f"resources_servers/{name}"
     app = (
-        f'"""The reward {wanted.reward.name} as a resources server of NeMo Gym."""\n\n'
+        f'"""The reward {plain_name(wanted)} as a resources server of NeMo Gym."""\n\n'
         "from nemo_gym.server_utils import is_nemo_gym_fastapi_entrypoint\n\n"
         "from guerdon import get_reward_function\n\n"
         f"Server = {reward_source(wanted)}.to_nemo_gym({options_source(wanted.options)})\n\n"

@@ -11,7 +11,7 @@ from guerdon.trainers._packages import package, refuse_skip
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import options_source, reward_source, slug
+from guerdon.trainers.thin import options_source, plain_name, reward_source, slug
 from guerdon.types import Sample
 
 _INSTALL = "pip install openenv"
@@ -183,7 +183,7 @@ def recipe(wanted: Wanted) -> Recipe:
     options = options_source(wanted.options)
     made = f"{reward_source(wanted)}, {options}" if options else reward_source(wanted)
     text = (
-        f'"""The reward {wanted.reward.name} as a rubric of OpenEnv."""\n\n'
+        f'"""The reward {plain_name(wanted)} as a rubric of OpenEnv."""\n\n'
         "from guerdon import get_reward_function\n"
         "from guerdon.trainers.openenv import OpenenvAdapter, RewardRubric\n\n"
         f"ADAPTER = OpenenvAdapter({made})\n\n\n"

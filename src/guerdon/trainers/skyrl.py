@@ -9,7 +9,7 @@ from guerdon.trainers._packages import package, refuse_skip
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import options_source, reward_source, slug
+from guerdon.trainers.thin import options_source, plain_name, reward_source, slug
 from guerdon.types import EvaluateResult, Sample
 
 _INSTALL = "pip install skyrl-gym"
@@ -99,7 +99,7 @@ def recipe(wanted: Wanted) -> Recipe:
     name = slug(wanted.reward.name)
     module, identity = f"guerdon_{name}_env", f"guerdon-{name.replace('_', '-')}"
     text = (
-        f'"""The reward {wanted.reward.name} as an environment of SkyRL-gym."""\n\n'
+        f'"""The reward {plain_name(wanted)} as an environment of SkyRL-gym."""\n\n'
         "from guerdon import get_reward_function\n\n"
         f"RewardEnv = {reward_source(wanted)}.to_skyrl({options_source(wanted.options)})\n"
     )

@@ -9,7 +9,7 @@ from guerdon.errors import InputError
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import made, word
+from guerdon.trainers.thin import made, plain_name, word
 from guerdon.trainers.trl import asks_for
 from guerdon.types import Sample
 
@@ -102,7 +102,7 @@ def _recipe(wanted: Wanted) -> Recipe:
     return Recipe(
         files={
             f"{module}.py": (
-                f'"""The reward {wanted.reward.name} for ms-swift."""\n\n'
+                f'"""The reward {plain_name(wanted)} for ms-swift."""\n\n'
                 "from swift.rewards import orms\n\n"
                 "from guerdon import get_reward_function\n\n"
                 f"orms[{key!r}] = {made(wanted, 'swift')}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -15,9 +16,11 @@ from guerdon.trainers.registry import Wanted
 def absolute(spec: str) -> str:
     """A reward's name with the file in it as an absolute path: trainers work in folders of their own.
 
-    >>> absolute("math"), absolute("/rewards/mine.py::brief")
-    ('math', '/rewards/mine.py::brief')
+    >>> absolute("math"), absolute("/rewards/mine.py::brief"), absolute("http://[::1]:8000")
+    ('math', '/rewards/mine.py::brief', 'http://[::1]:8000')
     """
+    if spec.startswith(("http://", "https://")):
+        return spec
     path, colons, name = spec.partition("::")
     if colons or path.endswith(".py") or (os.sep in path and os.path.isdir(path)):
         return f"{os.path.abspath(path)}{colons}{name}"
@@ -39,6 +42,16 @@ def word(wanted: Wanted) -> str:
     return slug(wanted.reward.name)
 
 
+def plain_name(wanted: Wanted) -> str:
+    """The reward's name as it may stand in a docstring: a server tells its own name, which is not ours to trust.
+
+    >>> from guerdon import RewardFunction
+    >>> plain_name(Wanted(spec="odd", reward=RewardFunction(len, name='a "b" c')))
+    'a  b  c'
+    """
+    return re.sub(r'["\\\x00-\x1f\x7f]+', " ", wanted.reward.name).strip()
+
+
 def reward_source(wanted: Wanted) -> str:
     """The source of the reward; the file that it stands in imports ``get_reward_function``."""
     return call("get_reward_function", [absolute(wanted.spec)], wanted.parameters)
@@ -53,7 +66,7 @@ def made(wanted: Wanted, trainer: str) -> str:
 def thin_file(wanted: Wanted, *, title: str, attribute: str, trainer: str) -> str:
     """The text of a module whose ``attribute`` is the reward as ``trainer`` takes it; ``title`` is its own name."""
     return (
-        f'"""{wanted.reward.name} for {title}."""\n\n'
+        f'"""{plain_name(wanted)} for {title}."""\n\n'
         "from guerdon import get_reward_function\n\n"
         f"{attribute} = {made(wanted, trainer)}\n"
     )
@@ -92,4 +105,5 @@ def _is_literal(value: Any) -> bool:
         return all(_is_literal(k) and _is_literal(v) for k, v in value.items())
     if isinstance(value, list | tuple):
         return all(map(_is_literal, value))
-    return value is None or type(value) in (str, int, float, bool)
+    # The source of an infinite number, or of NaN, is a name that is not defined.
+    return value is None or type(value) in (str, int, bool) or (type(value) is float and math.isfinite(value))

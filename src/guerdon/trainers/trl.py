@@ -213,8 +213,10 @@ def asks_for(reward: Any, name: str) -> bool:
 
 def _asked_by_online_dpo() -> bool:
     """Whether TRL's online DPO is who calls the adapter, which nothing in its arguments tells for certain."""
-    caller = sys._getframe(3)
-    return ".online_dpo" in str(caller.f_globals.get("__name__"))
+    caller = sys._getframe().f_back
+    for _ in range(2):  # a thread that was not started in Python may have none above the adapter
+        caller = caller.f_back if caller is not None else None
+    return caller is not None and ".online_dpo" in str(caller.f_globals.get("__name__"))
 
 
 def _better(first: float | None, second: float | None) -> int:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, samples_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import made, word
+from guerdon.trainers.thin import made, plain_name, word
 from guerdon.types import EvaluateResult
 
 _OURS = ("mode", "trajectory_ids", "trajectory_rewards", "expected_step")
@@ -138,7 +138,7 @@ def _recipe(wanted: Wanted) -> Recipe:
     name, made_of = word(wanted), made(wanted, "tunix")
     module = f"{name}_tunix"
     text = (
-        f'"""{wanted.reward.name} for Tunix."""\n\n'
+        f'"""{plain_name(wanted)} for Tunix."""\n\n'
         "from guerdon import get_reward_function\n\n"
         f"reward = {made_of}\n\n\n"
         f"def {name}(prompts, completions, **columns):\n"

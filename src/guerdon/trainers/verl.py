@@ -218,6 +218,8 @@ def hydra_value(value: Any) -> str:
         return "{" + ",".join(f"{name}:{hydra_value(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(hydra_value, value)) + "]"
+    if isinstance(value, float):
+        return repr(value)  # JSON has other words for what is not finite
     if not isinstance(value, str):
         return json.dumps(value)
     if re.fullmatch(r"[A-Za-z/][\w/.:@+-]*", value) and value.lower() not in (
