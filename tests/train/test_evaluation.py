@@ -16,6 +16,7 @@ from guerdon.train.config import Config
 from guerdon.train.evaluation import Evaluation, Evaluator, Question, checkpoint_of, write
 from guerdon.train.folder import RunFolder
 from guerdon.train.job import Backend, Job, Policy, Problem, Prompt
+from guerdon.train.recorded import RecordedRun
 from guerdon.train.tally import Criteria
 
 PROBLEMS = [Problem(i, f"{i}+1", {"answer": str(i + 1)}) for i in range(4)]
@@ -162,3 +163,27 @@ def test_places_without_a_checkpoint(tmp_path: Path, place: str, step: int | Non
     run_folder(tmp_path / "empty")
     with pytest.raises(InputError, match=says):
         checkpoint_of(tmp_path / place, step)
+
+
+@pytest.mark.parametrize("way", ["run/checkpoints", "elsewhere"])
+def test_a_checkpoint_that_lies_elsewhere(tmp_path: Path, way: str) -> None:
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    folder.config.touch()
+    folder.metrics.touch()
+    folder.place_checkpoints(tmp_path / "elsewhere")
+    folder.checkpoint(5).mkdir()
+    found, number, checkpoint = checkpoint_of(tmp_path / way / "step-000005")
+    assert (found, number, checkpoint) == (folder, 5, folder.checkpoint(5))
+    assert RecordedRun.of(tmp_path / way / "step-000005").folder == folder
+    with pytest.raises(InputError, match="no complete checkpoint"):
+        checkpoint_of(tmp_path / way / "step-000006")
+
+
+def test_no_two_runs_share_a_place_for_checkpoints(tmp_path: Path) -> None:
+    for name in ("run", "again"):
+        (tmp_path / name).mkdir()
+    RunFolder(tmp_path / "run").place_checkpoints(tmp_path / "elsewhere")
+    RunFolder(tmp_path / "run").checkpoint(5).mkdir()
+    with pytest.raises(InputError, match="holds checkpoints of another run"):
+        RunFolder(tmp_path / "again").place_checkpoints(tmp_path / "elsewhere")

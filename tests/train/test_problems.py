@@ -119,7 +119,7 @@ def test_where_there_are_no_data(here: Path, keys: dict[str, Any], says: str) ->
     [
         ({"text": "a"}, {}, "name it: training.prompt_column=…"),
         ({"prompt": "  "}, {}, 'column "prompt" is empty'),
-        ({"prompt": None}, {}, "must be a list of messages"),
+        ({"prompt": None}, {}, "is null: a prompt must say something"),
         ({"messages": [SAID]}, {}, "holds no message to answer"),
         ({"prompt": "a"}, {"answer_column": "gold"}, 'no column "gold" (training.answer_column)'),
         ({"prompt": "a"}, {"mapping": {"gold": "g"}}, 'no column "g" (training.mapping: gold)'),
@@ -190,3 +190,12 @@ def test_held_out_problems_are_checked_too(here: Path) -> None:
     write(here / "d" / "test.jsonl", [{"prompt": "b"}])
     with pytest.raises(BadRowsError, match=r"d \(held out\), row 1: by_gold needs"):
         problems_of(TrainingConfig(train_data_dir="d"), 1, RewardFunction(by_gold))
+
+
+def test_rows_that_are_no_problem_and_those_that_lack_something_are_listed_at_once(here: Path) -> None:
+    write(here / "rows.jsonl", [{"prompt": "a", "unit": "m"}, {"prompt": None, "unit": "m"}, {"prompt": "b"}])
+    reward = RewardFunction(lambda response, unit: 1.0, name="by_unit")
+    with pytest.raises(BadRowsError, match="2 of 3 rows are malformed") as caught:
+        problems_of(TrainingConfig(train_data_dir="rows.jsonl"), 1, reward)
+    assert 'rows.jsonl:2: column "prompt" is null' in str(caught.value)
+    assert "rows.jsonl, row 3: by_unit needs 'unit'" in str(caught.value)

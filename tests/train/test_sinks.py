@@ -150,6 +150,8 @@ def test_statistics_come_every_ten_steps() -> None:
     assert [line.split(" ─")[0] for line in text.splitlines() if "Rewards of" in line] == [
         "Rewards of steps 1 to 10", "Rewards of steps 11 to 20",
     ]  # fmt: skip
+    sink.close()
+    assert "Rewards of steps 21 to 25" in shown(screen)
     for piece in (
         "samples    80",
         "mean 0.875",

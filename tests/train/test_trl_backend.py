@@ -65,6 +65,7 @@ def test_killed_and_gone_on_with_is_the_same_curve(tmp_path: Path, whole: tuple[
     saved = trl_work.RunFolder(tmp_path).saved()
     assert [step for step, _ in saved] == [2, 4]
     resumed = do(small_config(), tmp_path, resume_from=saved[-1][1])
+    assert resumed.resumed == [4]
     undisturbed, _ = whole
     assert resumed.curve() == undisturbed.curve(after=4)
     assert resumed.figures() == undisturbed.figures(after=4)

@@ -146,6 +146,7 @@ class Config:
     project_name: str = "guerdon"
     seed: int = 42
     debug: bool = False
+    """Whether warnings and log lines of the trainer's libraries are shown."""
     backend: str = "trl"
     algorithm: str = "grpo"
     run_dir: str | None = None

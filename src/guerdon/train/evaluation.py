@@ -192,13 +192,13 @@ def checkpoint_of(place: Path, step: int | None = None) -> tuple[RunFolder, int,
 
     Raises InputError where it is neither, or there is no such checkpoint.
     """
-    whole = place.resolve()
-    if whole.parent.name == "checkpoints":
-        folder = RunFolder(whole.parent.parent)
-        found = {path.name: (number, path) for number, path in folder.saved()}
-        if whole.name not in found:
+    of = RunFolder.of_checkpoint(place)
+    if of is not None:
+        found = {path.name: (number, path) for number, path in of.saved()}
+        name = place.absolute().name
+        if name not in found:
             raise InputError(f"{place} is no complete checkpoint of a run")
-        return folder, *found[whole.name]
+        return of, *found[name]
     folder = RunFolder(place)
     if not folder.config.is_file():
         raise InputError(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from guerdon.errors import InputError
+
 _CHECKPOINT = re.compile(r"step-(\d{6,})")
+_OWNER = ".run"
+"""The link from where checkpoints lie elsewhere back to their run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,21 @@ class RunFolder:
     """
 
     path: Path
+
+    @classmethod
+    def of_checkpoint(cls, checkpoint: Path) -> RunFolder | None:
+        """The run that a path named as a checkpoint is of, also where its checkpoints lie elsewhere; else None.
+
+        >>> RunFolder.of_checkpoint(Path("/runs/a/checkpoints/step-000010"))
+        RunFolder(path=PosixPath('/runs/a'))
+        """
+        whole = Path(
+            os.path.abspath(checkpoint)
+        )  # a link among its parents stays one: it is the way to the run
+        if whole.parent.name == "checkpoints":
+            return cls(whole.parent.parent)
+        owner = whole.parent / _OWNER
+        return cls(owner.resolve()) if owner.is_symlink() and owner.is_dir() else None
 
     @property
     def config(self) -> Path:
@@ -63,6 +83,21 @@ class RunFolder:
     def checkpoint(self, step: int) -> Path:
         """Where the checkpoint of a step lies; it is there only once it is complete."""
         return self.checkpoints / f"step-{step:06d}"
+
+    def place_checkpoints(self, place: Path) -> None:
+        """Have the checkpoints lie in another folder; each of the two leads to the other.
+
+        Raises InputError where that folder holds another run's.
+        """
+        place.mkdir(parents=True, exist_ok=True)
+        owner = place / _OWNER
+        if any(path != owner for path in place.iterdir()):
+            raise InputError(
+                f"{place} holds checkpoints of another run; give another training.checkpoint_dir"
+            )
+        owner.unlink(missing_ok=True)
+        owner.symlink_to(self.path.absolute(), target_is_directory=True)
+        self.checkpoints.symlink_to(place.absolute(), target_is_directory=True)
 
     def saved(self) -> list[tuple[int, Path]]:
         """The complete checkpoints with their steps, the earliest first."""

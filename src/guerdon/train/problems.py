@@ -7,7 +7,7 @@ import hashlib
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +66,10 @@ def problems_of(
     (40, 10)
     """
     where = _places(config)
-    train = arithmetic() if where.train == _MADE else _read(where.train, where.train_split, config, rejected)
-    test = [] if where.test is None else _read(where.test, where.test_split, config, rejected)
-    if reward is not None:
-        _check({where.train: train, f"{where.test} (held out)": test}, reward, rejected)
+    learnt = _Rows.made() if where.train == _MADE else _read(where.train, where.train_split, config)
+    held_out = _Rows() if where.test is None else _read(where.test, where.test_split, config)
+    _check({where.train: learnt, f"{where.test} (held out)": held_out}, reward, rejected)
+    train, test = list(learnt.good.values()), list(held_out.good.values())
     random.Random(seed).shuffle(train)
     if where.test is None:
         train, test = _split(train, config.train_fraction)
@@ -146,7 +146,20 @@ def _has_split(place: str, split: str) -> bool:
 # From rows to problems.
 
 
-def _read(place: str, split: str | None, config: TrainingConfig, rejected: Path | None) -> list[Problem]:
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of one place: problems by their number from 1, and those that are none."""
+
+    good: dict[int, Problem] = field(default_factory=dict)
+    bad: list[BadRow] = field(default_factory=list)
+
+    @classmethod
+    def made(cls) -> _Rows:
+        """Those of arithmetic."""
+        return cls(dict(enumerate(arithmetic(), start=1)))
+
+
+def _read(place: str, split: str | None, config: TrainingConfig) -> _Rows:
     columns = PromptColumns(
         prompt=config.prompt_column,
         answer=config.answer_column,
@@ -157,16 +170,14 @@ def _read(place: str, split: str | None, config: TrainingConfig, rejected: Path 
         data = open_dataset(place, columns=columns, split=split)
     except InputError as error:
         raise InputError(_without_flags(str(error)) + _named_source(place), place=place) from error
-    bad: list[BadRow] = []
-    problems = []
+    rows = _Rows()
     try:
-        for number, row in enumerate(data.good_rows(on_bad=bad.append), start=1):
-            problems.append(Problem(row.get("id", number), row["prompt"], row["columns"]))
+        for row in data.good_rows(on_bad=rows.bad.append):
+            number = len(rows.good) + len(rows.bad) + 1
+            rows.good[number] = Problem(row.get("id", number), row["prompt"], row["columns"])
     except BadRowsError:
-        pass  # all of them are; they are listed in full below
-    if bad:
-        raise _offending(bad, len(bad) + len(problems), rejected)
-    return problems
+        pass  # all of them are; they are listed in full with the others
+    return rows
 
 
 def _named_source(place: str) -> str:
@@ -184,15 +195,17 @@ def _without_flags(text: str) -> str:
 # Held to what the reward reads.
 
 
-def _check(parts: Mapping[str, Sequence[Problem]], reward: RewardFunction, rejected: Path | None) -> None:
-    bad = [
+def _check(parts: Mapping[str, _Rows], reward: RewardFunction | None, rejected: Path | None) -> None:
+    bad = [row for rows in parts.values() for row in rows.bad]
+    bad += [
         BadRow(part, number, reason, _row(problem), unit="row")
-        for part, problems in parts.items()
-        for number, problem in enumerate(problems, start=1)
-        if (reason := lacking(problem, reward)) is not None
+        for part, rows in parts.items()
+        for number, problem in rows.good.items()
+        if reward is not None and (reason := lacking(problem, reward)) is not None
     ]
     if bad:
-        raise _offending(bad, sum(map(len, parts.values())), rejected)
+        count = sum(len(rows.good) + len(rows.bad) for rows in parts.values())
+        raise _offending(bad, count, rejected)
 
 
 def lacking(problem: Problem, reward: RewardFunction) -> str | None:

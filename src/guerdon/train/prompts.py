@@ -92,6 +92,8 @@ def _prompt(value: Any, column: str) -> Any:
         if not value.strip():
             raise InputError(f"column {quoted(column)} is empty: a prompt must say something")
         return value
+    if value is None:
+        raise InputError(f"column {quoted(column)} is null: a prompt must say something")
     messages = as_messages([value] if isinstance(value, Mapping) else value, quoted(column))
     if column == "messages":  # a conversation that has been answered asks what the answer was given to
         while messages and messages[-1].role == "assistant":

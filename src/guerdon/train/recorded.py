@@ -44,7 +44,8 @@ class RecordedRun:
         given = Path(path)
         if not given.exists():
             raise InputError(f"there is no folder {given}; give the folder of a run of guerdon train")
-        for folder in (given, *given.resolve().parents[:3]):
+        of = RunFolder.of_checkpoint(given)
+        for folder in (given, *([of.path] if of else []), *given.resolve().parents[:3]):
             if folder.is_dir() and any(file.exists() for file in _files(RunFolder(folder))):
                 return cls(RunFolder(folder))
         inside = sorted(one.parent for one in given.glob("*/run.json")) if given.is_dir() else []

@@ -54,7 +54,8 @@ def carry_out(prepared: Prepared, monitor: Monitor | None = None) -> Run:
     with locked(folder):
         if prepared.resume_from is None:
             folder.config.write_text(to_yaml(config), encoding="utf-8")
-            _place_checkpoints(config, folder)
+            if config.training.checkpoint_dir is not None:
+                folder.place_checkpoints(Path(config.training.checkpoint_dir, folder.path.absolute().name))
         about.state, about.ended, about.error = "running", None, None
         about.write(folder)
         with _ending(about, folder):
@@ -88,17 +89,6 @@ def _job(prepared: Prepared, monitor: Monitor) -> Job:
         monitor=monitor,
         resume_from=None if prepared.resume_from is None else prepared.resume_from[1],
     )
-
-
-def _place_checkpoints(config: Config, folder: RunFolder) -> None:
-    """Where checkpoints are wanted elsewhere, the folder leads there; each run has its own place in it."""
-    if config.training.checkpoint_dir is None:
-        return
-    place = Path(config.training.checkpoint_dir, folder.path.name).absolute()
-    if place.exists() and any(place.iterdir()):
-        raise InputError(f"{place} holds checkpoints of another run; give another training.checkpoint_dir")
-    place.mkdir(parents=True, exist_ok=True)
-    folder.checkpoints.symlink_to(place, target_is_directory=True)
 
 
 @contextlib.contextmanager

@@ -27,8 +27,8 @@ class TrlPolicy(Policy):
 
         if checkpoint is not None and not checkpoint.is_dir():
             raise InputError(f"there is no checkpoint {checkpoint}")
-        self._log_level = config.training.log_level
-        with quiet(self._log_level):
+        self._debug = config.debug
+        with quiet(self._debug):
             loaded = first_model(config) if checkpoint is None else trained_model(config, checkpoint)
         dtype = torch.bfloat16 if in_bfloat16(config) else None
         self._model: Any = loaded.model.to("cuda" if on_gpu(config) else "cpu", dtype).eval()
@@ -57,7 +57,7 @@ class TrlPolicy(Policy):
             top_k=top_k,
         )
         devices = [self._model.device] if self._model.device.type == "cuda" else []
-        with quiet(self._log_level), torch.random.fork_rng(devices=devices):
+        with quiet(self._debug), torch.random.fork_rng(devices=devices):
             torch.manual_seed(seed)
             return complete(self._model, self._tokenizer, prompts, asked, batch=_BATCH)
 

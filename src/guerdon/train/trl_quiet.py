@@ -14,12 +14,12 @@ _LIBRARIES = ("accelerate", "datasets", "huggingface_hub", "peft", "torch", "tra
 
 
 @contextlib.contextmanager
-def quiet(log_level: str) -> Iterator[None]:
-    """Leave warnings and log lines of TRL and what it stands on out, unless ``log_level`` is ``debug``.
+def quiet(debug: bool) -> Iterator[None]:
+    """Leave warnings and log lines of TRL and what it stands on out, unless ``debug`` is set.
 
     What they were set to before is put back.
     """
-    if log_level.lower() == "debug":
+    if debug:
         yield
         return
     bars_of: list[Any] = [

@@ -59,10 +59,12 @@ class TrlRun:
 
     def train(self) -> None:
         """Do the steps that are left. Raises Interrupted after Ctrl-C, when the checkpoint is saved."""
-        if self._saved is not None and self._saved[0] >= self._total:
-            return
+        if self._saved is not None:
+            self._job.monitor.resume(self._saved[0])
+            if self._saved[0] >= self._total:
+                return
         with (
-            quiet(self._job.config.training.log_level),
+            quiet(self._job.config.debug),
             _threads(self._job.config),
             _Interruptions(self._stop),
         ):

@@ -88,7 +88,7 @@ def _silent(config: Config) -> dict[str, Any]:
         "eval_strategy": "no",
         "report_to": "none",
         "disable_tqdm": True,
-        "log_level": "info" if config.training.log_level == "debug" else "error",
+        "log_level": "info" if config.debug else "error",
     }
 
 

@@ -107,6 +107,8 @@ class TerminalSink:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+        if self._last is not None and self._block.count:
+            self._show_block(self._last.step)
         if self._last is not None and (self._live or self._last.step != self._lines):
             self._say(self._last, self._clock())
 
@@ -200,9 +202,12 @@ class TerminalSink:
             parts = {name: value for name, (value, _) in seen.metrics.items()}
             group = f"{report.step} {seen.group}"
             self._block.add(seen.score, kind=seen.kind, components=parts, group=group)
-        if report.step - self._block_from + 1 < self._options.statistics_steps or not self._block.count:
-            return
-        steps = f"steps {self._block_from:,} to {report.step:,}"
+        if report.step - self._block_from + 1 >= self._options.statistics_steps and self._block.count:
+            self._show_block(report.step)
+
+    def _show_block(self, last: int) -> None:
+        """The statistics of the steps since the block before."""
+        steps = f"step {last:,}" if last == self._block_from else f"steps {self._block_from:,} to {last:,}"
         print_statistics(self._block.statistics(), self._console, f"Rewards of {steps}")
         self._console.print()
         self._block, self._block_from = Accumulator(), None
