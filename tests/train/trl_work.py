@@ -50,7 +50,7 @@ class Kept:
         self.checkpoints.append((step, path))
 
     def resume(self, step: int) -> None:
-        assert not self.steps and not self.batches, "files go back before anything is added to them"
+        assert (self.steps, self.batches) == ([], []), "files go back before anything is added to them"
         self.resumed.append(step)
 
     def close(self) -> None:
