@@ -42,7 +42,9 @@ def main(overrides: list[str]) -> None:
     def median(name: str) -> float:
         return statistics.median([row[name] for row in later if row.get(name) is not None] or [float("nan")])
 
-    print(f"{len(steps)} steps of {median('time/step'):.2f} s, {median('tokens_per_second'):,.0f} tokens a second")
+    print(
+        f"{len(steps)} steps of {median('time/step'):.2f} s, {median('tokens_per_second'):,.0f} tokens a second"
+    )
     print(f"rewards take {median('time/reward_share'):.1%} of a step")
     print(f"mean reward {steps[0]['reward/mean']:.3f} at first, {steps[-1]['reward/mean']:.3f} at the end")
     print(f"the run is in {run.folder.path}; see: guerdon train inspect {run.folder.path}")

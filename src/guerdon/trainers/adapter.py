@@ -257,7 +257,7 @@ class Adapter:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock(), _standing=None, observe=None, failures=Failures())
-        _names.unique(self.__name__, self.reward.version)  # no other reward is to get it in this process
+        _names.unique(self.__name__, self)  # no other reward is to get it in this process
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.__name__} of {self.reward!r}>"
