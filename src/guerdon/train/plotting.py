@@ -30,6 +30,8 @@ class _Curve:
     values: Sequence[float]
     errors: Sequence[float] | None = None
     """Half the width of the band around the curve."""
+    reaches: Sequence[tuple[float, float]] | None = None
+    """How far below and above each dot its interval ends."""
     dots: bool = False
     style: str = "-"
 
@@ -134,23 +136,23 @@ def _failures(record: RecordedRun) -> Iterator[_Curve]:
 
 def _accuracy(record: RecordedRun) -> list[_Curve]:
     """What ``guerdon evaluate`` found, a curve for each way of sampling."""
-    found: dict[str, dict[int, tuple[float, float]]] = {}
+    found: dict[str, dict[int, tuple[float, tuple[float, float]]]] = {}
     for _, said in record.evaluations():
         for tally in (said.get("before"), said.get("after")):
             rate = tally.get("accuracy") if isinstance(tally, dict) else None
             if not isinstance(tally, dict) or not isinstance(rate, dict) or "value" not in rate:
                 continue
             value = float(rate["value"])
-            half = (float(rate.get("high", value)) - float(rate.get("low", value))) / 2
+            reach = value - float(rate.get("low", value)), float(rate.get("high", value)) - value
             by_step = found.setdefault(str(said.get("inference", "evaluation")), {})
-            by_step[int(tally.get("step") or 0)] = value, half
+            by_step[int(tally.get("step") or 0)] = value, reach
     return [
         _Curve(
             name,
             sorted(points),
             [points[s][0] for s in sorted(points)],
-            [points[s][1] for s in sorted(points)],
-            True,
+            reaches=[points[s][1] for s in sorted(points)],
+            dots=True,
         )
         for name, points in found.items()
     ]
@@ -161,7 +163,13 @@ def _draw(axes: Any, panel: _Panel) -> None:
         label = curve.label.replace("$", r"\$")
         if curve.dots:
             axes.errorbar(
-                curve.steps, curve.values, curve.errors, fmt="o-", capsize=3, color=colour, label=label
+                curve.steps,
+                curve.values,
+                None if curve.reaches is None else list(zip(*curve.reaches, strict=True)),
+                fmt="o-",
+                capsize=3,
+                color=colour,
+                label=label,
             )
             continue
         if curve.errors is not None:
