@@ -143,7 +143,8 @@ def _accuracy(record: RecordedRun) -> list[_Curve]:
             if not isinstance(tally, dict) or not isinstance(rate, dict) or "value" not in rate:
                 continue
             value = float(rate["value"])
-            reach = value - float(rate.get("low", value)), float(rate.get("high", value)) - value
+            low, high = float(rate.get("low", value)), float(rate.get("high", value))
+            reach = max(0.0, value - low), max(0.0, high - value)
             by_step = found.setdefault(str(said.get("inference", "evaluation")), {})
             by_step[int(tally.get("step") or 0)] = value, reach
     return [
