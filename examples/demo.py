@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 import guerdon
-from guerdon.report.text import print_sample, print_statistics
+from guerdon.console import print_sample, print_statistics
 
 HERE = Path(__file__).parent
 CONVERSATIONS = HERE / "conversations.jsonl"
