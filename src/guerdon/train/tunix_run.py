@@ -39,6 +39,8 @@ class TunixRun:
         self._first = step_of(job.resume_from) if job.resume_from is not None else 0
         """Steps that were done before this process."""
         self._updates = 0
+        self._apart = False
+        """Whether the sampler has weights of its own, as it has on a mesh of its own."""
         self._stop = threading.Event()
         self._started = 0.0
         training = config.training
@@ -65,6 +67,7 @@ class TunixRun:
             return
         cluster = self._cluster()
         learner = self._learner(cluster)
+        self._apart = bool(learner.should_sync_weights)
         with _interruptions(self._stop.set):
             self._started = time.perf_counter()
             try:
@@ -264,7 +267,8 @@ class TunixRun:
             problems = problems[: training.num_test_batches * size]
         if not problems:
             return
-        self._sync(cluster)
+        if self._apart:
+            self._sync(cluster)
         texts = [self._texts[id(problem)] for problem in problems]
         # The last batch is filled up, so that the sampler is compiled once.
         padded = [*texts, *[texts[-1]] * (-len(texts) % size)]
