@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from guerdon.cli.app import main
 from interop.conftest import Interpreter
 from interop.environments import PEERS, environment
 from served import guerdon_serve, running
-from trainer_peers import RUN_SECONDS, SOURCE, run_peer
+from trainer_peers import RUN_SECONDS, SOURCE, adapted, run_peer
 
 GENERATIONS = 4
 SUMS = "guerdon.train.arithmetic.sums"
@@ -35,9 +33,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 def test_a_learner_with_rewards_of_ours(
     interpreter: Interpreter, compiled: Mapping[str, str], tmp_path: Path
 ) -> None:
-    spec = f"{PEERS / 'tunix_rewards.py'}::both"
-    adapt = CliRunner().invoke(main, ["adapt", spec, "--for", "tunix", "-o", str(tmp_path)])
-    assert adapt.exit_code == 0, adapt.output
+    adapted(f"{PEERS / 'tunix_rewards.py'}::both", "tunix", tmp_path)
     told = run_peer(interpreter("tunix"), "tunix_learner.py", folder=tmp_path, **compiled)
 
     one, other = told["names"]

@@ -171,8 +171,10 @@ class TunixRun:
             "num_generations": asked.num_generations,
             "num_iterations": asked.num_iterations,
             "epsilon": asked.epsilon,
-            # The estimator of GRPO's paper; Tunix's usual one, the plain difference, has no gradient on average.
-            "kl_loss_mode": "low_var_kl",
+            # Half the squared log-ratio, whose gradient on the policy's own samples is that of the reverse KL
+            # divergence, as TRL has it with its correction. That of Tunix's usual estimate is 0 on average, and that
+            # of the low-variance one is the forward divergence's, which keeps a policy noisy.
+            "kl_loss_mode": "mse_kl",
         }
         if algorithm == "dapo":
             config = dapo_learner.DAPOConfig(**common, overlong_buffer=None)
