@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -67,6 +68,8 @@ class Source:
 def source_of(config: Config) -> Source:
     """The source that a configuration names. Raises InputError as ``check_model`` does."""
     check_model(config)
+    # transformers says on every import without torch that models cannot be used.
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     return Source(config, _tokenizer(config), mesh_of(config.model))
 
 

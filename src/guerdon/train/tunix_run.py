@@ -39,6 +39,8 @@ class TunixRun:
         self._first = step_of(job.resume_from) if job.resume_from is not None else 0
         """Steps that were done before this process."""
         self._updates = 0
+        self._apart = False
+        """Whether the sampler has weights of its own, as it has on a mesh of its own."""
         self._stop = threading.Event()
         self._started = 0.0
         training = config.training
@@ -65,6 +67,7 @@ class TunixRun:
             return
         cluster = self._cluster()
         learner = self._learner(cluster)
+        self._apart = bool(learner.should_sync_weights)
         with _interruptions(self._stop.set):
             self._started = time.perf_counter()
             try:
@@ -168,8 +171,10 @@ class TunixRun:
             "num_generations": asked.num_generations,
             "num_iterations": asked.num_iterations,
             "epsilon": asked.epsilon,
-            # The estimator of GRPO's paper; Tunix's usual one, the plain difference, has no gradient on average.
-            "kl_loss_mode": "low_var_kl",
+            # Half the squared log-ratio, whose gradient on the policy's own samples is that of the reverse KL
+            # divergence, as TRL has it with its correction. That of Tunix's usual estimate is 0 on average, and that
+            # of the low-variance one is the forward divergence's, which keeps a policy noisy.
+            "kl_loss_mode": "mse_kl",
         }
         if algorithm == "dapo":
             config = dapo_learner.DAPOConfig(**common, overlong_buffer=None)
@@ -264,7 +269,8 @@ class TunixRun:
             problems = problems[: training.num_test_batches * size]
         if not problems:
             return
-        self._sync(cluster)
+        if self._apart:
+            self._sync(cluster)
         texts = [self._texts[id(problem)] for problem in problems]
         # The last batch is filled up, so that the sampler is compiled once.
         padded = [*texts, *[texts[-1]] * (-len(texts) % size)]
