@@ -231,7 +231,7 @@ def running_mean(values: Sequence[float]) -> list[float]:
     """The mean of each value and those around it, over a twentieth of the series.
 
     >>> running_mean([0.0, 1.0] * 30)[30]
-    0.3333333333333333
+    0.6666666666666666
     """
     half = max(len(values) // 40, 1)
     sums = [0.0]
