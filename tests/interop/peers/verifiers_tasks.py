@@ -112,7 +112,7 @@ def main() -> None:
         "results": results,
         "turns": turns,
         "threaded": threaded,
-        "names": [r.to_verifiers().__name__ for r in (ours.both, ours.answer)],
+        "names": [r.__name__ for r in [ours.both.to_verifiers(), ours.answer.to_verifiers()]],
         "failures": SumTask.right.failures.by_kind,
         "copied": asyncio.run(copy(task=tasks[0].data, trace=traced(tasks[0]))),
         "strict": asyncio.run(scored(StrictTask(tasks[2].data))),
