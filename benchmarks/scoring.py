@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import guerdon
-from guerdon.scoring.workers import cpu_count, parked
+from guerdon.scoring.process.worker_process import cpu_count, parked
 
 CONCURRENCY = 64
 

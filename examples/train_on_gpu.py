@@ -16,8 +16,8 @@ import json
 import statistics
 import sys
 
-from guerdon.train.compose import compose
-from guerdon.train.running import train
+from guerdon.train.config.compose import compose
+from guerdon.train.run.runner import train
 
 SETTINGS = [
     "model=random",

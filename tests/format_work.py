@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from guerdon import RewardFunction
 from guerdon.scoring.outcome import Outcome, pack
-from guerdon.serve.format import Asked, Format, RefusedError, Served, json_bytes
-from guerdon.serve.protocols.nemo_gym import NemoGymFormat
-from guerdon.serve.protocols.openenv import OpenEnvFormat
-from guerdon.serve.protocols.openrlhf import OpenRLHFFormat
-from guerdon.serve.protocols.reward_kit import RewardKitFormat
-from guerdon.serve.protocols.slime import SlimeFormat
-from guerdon.serve.protocols.v1 import V1Format
+from guerdon.serve.formats.base import Asked, Format, RefusedError, Served, json_bytes
+from guerdon.serve.formats.nemo_gym import NemoGymFormat
+from guerdon.serve.formats.openenv import OpenEnvFormat
+from guerdon.serve.formats.openrlhf import OpenRLHFFormat
+from guerdon.serve.formats.reward_kit import RewardKitFormat
+from guerdon.serve.formats.slime import SlimeFormat
+from guerdon.serve.formats.v1 import V1Format
 from guerdon.types import Sample
 
 FORMATS: tuple[Format, ...] = (

@@ -20,7 +20,7 @@ from guerdon.console import (
     print_statistics,
     score_text,
 )
-from guerdon.scoring.statistics import Accumulator, Statistics
+from guerdon.scoring.statistics.summary import Accumulator, Statistics
 from guerdon.types import EvaluateResult, MetricResult, Sample
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.train.config import Config
-from guerdon.train.job import Backend, Interrupted, Job, Policy, Prompt
-from guerdon.train.order import steps_of
+from guerdon.train.backend import Backend, Interrupted, Job, Policy, Prompt
+from guerdon.train.config.schema import Config
+from guerdon.train.data.sampler import steps_of
 from guerdon.trainers.adapter import Adapter, ScoredBatch
 from guerdon.trainers.columns import sample_of
 

@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from guerdon._version import __version__
-from guerdon.reward import seams
+from guerdon.reward import hooks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from guerdon.reward.decorator import reward_function
     from guerdon.reward.function import RewardFunction
     from guerdon.reward.registry import get_reward_function, register_reward_function
-    from guerdon.reward.scorer import Scorer
+    from guerdon.reward.scorers.base import Scorer
     from guerdon.scoring.results import Scores
     from guerdon.scoring.run import ascore, astream, score, stream
-    from guerdon.serve.bodies import (
+    from guerdon.serve.client.client import AsyncRewardClient, RewardClient
+    from guerdon.serve.models import (
         BatchedRequest,
         BatchedResponse,
         EmptyMetadata,
@@ -45,8 +46,7 @@ if TYPE_CHECKING:
         ValidatedBatchedRequest,
         ValidatedRequest,
     )
-    from guerdon.serve.client import AsyncRewardClient, RewardClient
-    from guerdon.serve.server import RewardServer
+    from guerdon.serve.reward_server import RewardServer
     from guerdon.types import (
         EvaluateResult,
         Message,
@@ -69,12 +69,12 @@ _HOMES = {
     "guerdon.reward.registry": ("get_reward_function", "register_reward_function"),
     "guerdon.scoring.results": ("Scores",),
     "guerdon.scoring.run": ("ascore", "astream", "score", "stream"),
-    "guerdon.serve.client": ("AsyncRewardClient", "RewardClient"),
-    "guerdon.serve.bodies": (
+    "guerdon.serve.client.client": ("AsyncRewardClient", "RewardClient"),
+    "guerdon.serve.models": (
         *("BatchedRequest", "BatchedResponse", "EmptyMetadata", "Request"),
         *("Response", "ServerInfo", "Turn", "ValidatedBatchedRequest", "ValidatedRequest"),
     ),
-    "guerdon.serve.server": ("RewardServer",),
+    "guerdon.serve.reward_server": ("RewardServer",),
     "guerdon.types": (
         *("EvaluateResult", "Message", "MetricResult", "MetricRewardOutput"),
         *("RewardOutput", "Sample", "StepOutput"),
@@ -141,19 +141,19 @@ def __dir__() -> list[str]:
 def _isolated(
     reward: RewardFunction, sample: Sample, explicit: Mapping[str, Any], timeout: float
 ) -> EvaluateResult:
-    from guerdon.scoring.isolation import evaluate_isolated
+    from guerdon.scoring.single_call import evaluate_isolated
 
     return evaluate_isolated(reward, sample, explicit, timeout)
 
 
-def _remote(asked: seams.RemoteAsked) -> Scorer:
-    from guerdon.serve.remote import RemoteScorer
+def _remote(asked: hooks.RemoteAsked) -> Scorer:
+    from guerdon.serve.client.remote import RemoteScorer
 
     return RemoteScorer.of(asked)
 
 
 def _adopted(package: str, target: Any, fixed: Mapping[str, Any]) -> Scorer | None:
-    from guerdon.trainers.adopting import adopt
+    from guerdon.trainers.foreign.registry import adopt
 
     return adopt(package, target, fixed)
 
@@ -164,7 +164,7 @@ def _adapted(trainer: str, reward: RewardFunction, options: Mapping[str, Any]) -
     return find_trainer(trainer).make(reward, **options)
 
 
-seams.adapting = _adapted
-seams.isolation = _isolated
-seams.adopt = _adopted
-seams.remote = _remote
+hooks.adapting = _adapted
+hooks.isolation = _isolated
+hooks.adopt = _adopted
+hooks.remote = _remote

@@ -10,7 +10,7 @@ import pytest
 import guerdon
 from guerdon.accuracy.suites import bfcl
 from guerdon.accuracy.suites._bfcl_spellings import SPELLINGS, can_be_spelled, claimed
-from guerdon.rewards.tool_calls import tool_calls
+from guerdon.rewards.tool_calls.reward import tool_calls
 
 TRUTH = [{"a.f": {"x": [1, 2], "y": ["", "p"], "z": [{"k": [5], "m": ["", 6]}]}}]
 

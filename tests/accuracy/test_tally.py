@@ -7,7 +7,7 @@ import json
 import pytest
 
 from guerdon.accuracy.tally import Rate, Tally
-from guerdon.scoring.intervals import wilson
+from guerdon.scoring.statistics.intervals import wilson
 
 
 def tally() -> Tally:

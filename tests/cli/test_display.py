@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli_work import row, write_rows
-from guerdon.cli import display
+from guerdon.cli import output
 
 
 def on_a_terminal(command: list[str], folder: Path) -> str:
@@ -51,7 +51,7 @@ def test_a_bar_on_a_terminal(work: Path) -> None:
 
 def test_lines_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     times = iter([0.0, 1.0, 5.0, 11.0, 12.0, 22.0])
-    with display.Gauge("scoring", patience=0.0, clock=lambda: next(times)) as gauge:
+    with output.Gauge("scoring", patience=0.0, clock=lambda: next(times)) as gauge:
         for done in (100, 500, 1100, 1200, 2200):
             gauge.count(done, 5000, "mean 0.5", before=100)
     assert capsys.readouterr().err.splitlines() == [
@@ -61,7 +61,7 @@ def test_lines_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_quick_job_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with display.Gauge("checking") as gauge:
+    with output.Gauge("checking") as gauge:
         gauge.share(10, 0.5)
         gauge.share(20, 1.0)
     assert capsys.readouterr().err == ""

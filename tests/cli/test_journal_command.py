@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from cli_work import Run
-from guerdon.cli.journal import parse_since, parse_status
+from guerdon.cli.commands.journal import parse_since, parse_status
 from guerdon.errors import InputError
-from guerdon.serve.journal import Entry, Journal, Score
+from guerdon.serve.journal.store import Entry, Journal, Score
 
 EXACT = "my_rewards.py::exact"
 BATCHED = '''

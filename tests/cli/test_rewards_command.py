@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli_work import Run, start
-from guerdon.cli.rewards import first_sentence
+from guerdon.cli.commands.rewards import first_sentence
 
 
 @pytest.fixture

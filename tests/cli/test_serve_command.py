@@ -16,7 +16,7 @@ import pytest
 
 from cli_work import Run
 from command_work import Serve, ask, sample
-from guerdon.cli.serve import ServerFlags
+from guerdon.cli.commands.serve import ServerFlags
 from guerdon.serve.options import ServeOptions
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from guerdon.cli import train_sweep
 from guerdon.cli.app import app
-from guerdon.cli.train import CONF, group_options
-from guerdon.train import backends
-from guerdon.train.compose import options, read
-from guerdon.train.project import Project
+from guerdon.cli.commands.train import sweep
+from guerdon.cli.commands.train.train import CONF, group_options
+from guerdon.train.backends import registry
+from guerdon.train.config.compose import options, read
+from guerdon.train.config.project import Project
 
 REWARD = """
 def right(response, ground_truth):
@@ -34,7 +34,7 @@ Run = Callable[..., Result]
 @pytest.fixture
 def place(guerdon: Run, work: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory, with a reward, where the backend ``parrot`` can be had."""
-    monkeypatch.setattr(backends, "BACKENDS", {**backends.BACKENDS, "parrot": "train_work:ParrotBackend"})
+    monkeypatch.setattr(registry, "BACKENDS", {**registry.BACKENDS, "parrot": "train_work:ParrotBackend"})
     (work / "mine.py").write_text(REWARD, encoding="utf-8")
     return work
 
@@ -162,7 +162,7 @@ def test_several_runs_go_one_after_the_other(
     place: Path, capsys: pytest.CaptureFixture[str], overrides: list[str], status: int, states: list[str]
 ) -> None:
     given = [*PARROT[1:], *overrides, "run_dir=many"]
-    assert train_sweep.sweep(given, Project(), in_this_process) == status
+    assert sweep.sweep(given, Project(), in_this_process) == status
     outcomes = json.loads((place / "many" / "summary.json").read_text(encoding="utf-8"))
     assert [one["state"] for one in outcomes] == states
     assert [one["folder"] for one in outcomes] == [f"many/{number}" for number in range(len(states))]
@@ -182,6 +182,6 @@ def test_a_sweep_wants_a_folder_of_its_own(guerdon: Run, place: Path) -> None:
 
 
 def test_each_run_of_a_sweep_has_a_process_of_its_own(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert train_sweep._in_a_process(["--cfg", "job", "project_name='a b'"]) == 0
+    assert sweep._in_a_process(["--cfg", "job", "project_name='a b'"]) == 0
     assert "project_name: a b" in capfd.readouterr().out
-    assert train_sweep._in_a_process(["sead=1"]) == 2
+    assert sweep._in_a_process(["sead=1"]) == 2

@@ -18,7 +18,7 @@ from served import guerdon_serve, running
 from trainer_peers import RUN_SECONDS, SOURCE, adapted, run_peer
 
 GENERATIONS = 4
-SUMS = "guerdon.train.arithmetic.sums"
+SUMS = "guerdon.train.data.arithmetic.sums"
 OVERRIDES = ("+experiment=arithmetic", "backend=tunix", "training.tensorboard=false")
 STEPS = 240
 

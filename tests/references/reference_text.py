@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from guerdon.reward.modules import load_file
+from guerdon.reward.loading.modules import load_file
 
 PACKAGES = ("reward_kit", "adaptive_sdk.external", "agent_tunix.rewards")
 

@@ -15,7 +15,7 @@ import pytest
 from reference_text import fenced, loaded, translated
 
 import guerdon
-from guerdon.rewards.function_calling import parse_potential_function_call
+from guerdon.rewards.tool_calls.function_calling import parse_potential_function_call
 from misbehaving import Misbehaving
 
 NAMES = "from typing import Any, Dict, List, Optional\nfrom guerdon import MetricRewardOutput, RewardOutput\n"

@@ -31,7 +31,7 @@ from guerdon import (
     weighted,
 )
 from guerdon.errors import BindingError, InputError, ResolutionError
-from guerdon.reward.composite import Clip, Weighted
+from guerdon.reward.scorers.composite import Clip, Weighted
 
 SAMPLE = Sample(messages=[{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}])
 NUMBERS = st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-6)

@@ -28,7 +28,7 @@ from guerdon import (
     reward_function,
 )
 from guerdon.errors import BindingError
-from guerdon.reward.annotations import Setting, wants_chat, wants_dicts
+from guerdon.reward.binding.annotations import Setting, wants_chat, wants_dicts
 
 ROW = {
     "messages": [

@@ -14,7 +14,7 @@ import pytest
 import guerdon
 from guerdon import EvaluateResult, RewardFunction, Sample, get_reward_function, reward_function
 from guerdon.errors import BindingError, DeadlineError, ExecutionError, RewardError
-from guerdon.reward.annotations import Setting
+from guerdon.reward.binding.annotations import Setting
 from guerdon.types import Provenance
 
 SAMPLE = Sample(messages=[{"role": "user", "content": "?"}, {"role": "assistant", "content": "ab"}])

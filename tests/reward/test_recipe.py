@@ -12,9 +12,9 @@ import pytest
 import guerdon
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.compose import weighted
+from guerdon.reward.factory import recipe
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.recipe import recipe
 from guerdon.rewards.length import length
 
 

@@ -15,7 +15,7 @@ import pytest
 import guerdon
 from guerdon import RewardFunction, get_reward_function, register_reward_function, reward_function, weighted
 from guerdon.errors import BindingError, ResolutionError, RewardError
-from guerdon.reward.names import registered_names
+from guerdon.reward.loading.names import registered_names
 
 SOURCE = """
 from helper_beside_rewards import HALF
@@ -277,7 +277,7 @@ ep-number = ep_rewards:number
 """
 CODE = """
 from guerdon import RewardError, get_reward_function, score
-from guerdon.reward.names import registered_names
+from guerdon.reward.loading.names import registered_names
 print([name for name in registered_names() if name.startswith("ep-")])
 print(get_reward_function("ep-plain", k=3).name, [r.score for r in score("ep-plain", ["x"], workers=0, k=3)])
 print(get_reward_function("ep-decorated").name, get_reward_function("ep-decorated")(response="").score)

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from guerdon import EvaluateResult, MetricResult, Response, RewardFunction, StepOutput
 from guerdon.errors import InvalidResultError
-from guerdon.reward.returns import to_result, to_results
+from guerdon.reward.binding.returns import to_result, to_results
 
 
 class Scalar:

@@ -20,8 +20,8 @@ import pytest
 from pydantic import BaseModel
 
 from guerdon import RewardFunction, clip, gate, get_reward_function, normalize, weighted
-from guerdon.reward.modules import load_file
-from guerdon.reward.version import fingerprint
+from guerdon.reward.loading.modules import load_file
+from guerdon.reward.versioning.version import fingerprint
 
 BASE = '''
 import enum

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from guerdon.rewards._answers import PLACES, Answer, final_answer, readable
+from guerdon.rewards.answers.final import PLACES, Answer, final_answer, readable
 
 # Response, the text of the answer, how its place is called.
 FOUND: list[tuple[str, str, str]] = [

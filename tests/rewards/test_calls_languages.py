@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from guerdon.rewards._calls_languages import value_in
-from guerdon.rewards.tool_calls import tool_calls
+from guerdon.rewards.tool_calls.languages import value_in
+from guerdon.rewards.tool_calls.reward import tool_calls
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from guerdon.rewards._calls_python import python_calls, python_literal
+from guerdon.rewards.tool_calls.python import python_calls, python_literal
 
 
 @pytest.mark.parametrize(

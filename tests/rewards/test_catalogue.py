@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import guerdon
-from guerdon.cli.rewards import docstring_of
+from guerdon.cli.commands.rewards import docstring_of
 from guerdon.testing import assert_cases, check_reward
 from guerdon.testing.rows import chat_of
 from rewards.catalogue import Setting, setting_of

@@ -16,10 +16,10 @@ import pytest
 
 import guerdon
 from guerdon.errors import InputError, SandboxError
-from guerdon.rewards._code_forms import suite_of
-from guerdon.rewards._code_judging import _CHECKER_LIMITS, Judge, limits_for
-from guerdon.rewards._code_suite import Suite
-from guerdon.rewards.code import code
+from guerdon.rewards.code.forms import suite_of
+from guerdon.rewards.code.judging import _CHECKER_LIMITS, Judge, limits_for
+from guerdon.rewards.code.reward import code
+from guerdon.rewards.code.suite import Suite
 from guerdon.sandbox.cases import CallTest
 from guerdon.sandbox.comparison import Comparison
 from guerdon.sandbox.execution import Job, Report
@@ -496,7 +496,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
 def test_nothing_is_left_behind() -> None:
     program = (
         "import os, sys\n"
-        "from guerdon.rewards.code import code\n"
+        "from guerdon.rewards.code.reward import code\n"
         f"print(code({fenced(SUM)!r}, {TESTS!r}).score, flush=True)\n"
         "from guerdon.rewards import _sandboxes\n"
         "assert _sandboxes.shared() is _sandboxes.shared('auto')\n"

@@ -8,8 +8,8 @@ import warnings
 
 import pytest
 
-from guerdon.rewards._code_extraction import blocks, extract, language_named, stub_in
-from guerdon.rewards._code_python import (
+from guerdon.rewards.code.extraction import blocks, extract, language_named, stub_in
+from guerdon.rewards.code.python import (
     compiles,
     continued,
     missing_imports,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from guerdon.rewards._code_findings import KINDS, findings_in
+from guerdon.rewards.code.findings import KINDS, findings_in
 from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest, Test
 
 FOUND = [

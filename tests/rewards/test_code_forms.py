@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.rewards._code_forms import suite_in, suite_of
-from guerdon.rewards._code_private import unfolded
-from guerdon.rewards._code_suite import Suite
+from guerdon.rewards.code.forms import suite_in, suite_of
+from guerdon.rewards.code.private import unfolded
+from guerdon.rewards.code.suite import Suite
 from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest
 
 STUB = "import math\n\n\ndef area(r: float) -> float:\n    '''The area of a circle.'''\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from guerdon.rewards._dates import contradicts, date_of, with_dates, within
+from guerdon.rewards.short_answer.dates import contradicts, date_of, with_dates, within
 
 
 @pytest.mark.parametrize(

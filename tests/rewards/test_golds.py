@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.rewards._golds import accepted
+from guerdon.rewards.common.references import accepted
 
 
 @pytest.mark.parametrize(

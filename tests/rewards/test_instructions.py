@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import guerdon
-from guerdon.rewards.instructions import instructions
+from guerdon.rewards.instructions.reward import instructions
 from guerdon.testing import assert_cases
 
 COMMA, WORDS, QUOTED = "punctuation:no_comma", "length_constraints:number_words", "startend:quotation"
@@ -21,7 +21,7 @@ FEW = {"num_words": 3, "relation": "less than"}
 
 def test_cases() -> None:
     assert_cases(
-        "guerdon.rewards.instructions:instructions", Path(__file__).parent / "cases/instructions.jsonl"
+        "guerdon.rewards.instructions.reward:instructions", Path(__file__).parent / "cases/instructions.jsonl"
     )
 
 
@@ -258,7 +258,7 @@ def test_only_kinds_that_need_the_extra_ask_for_it(
 ) -> None:
     program = (
         f"import sys; sys.modules[{module!r}] = None\n"
-        "from guerdon.rewards.instructions import instructions\n"
+        "from guerdon.rewards.instructions.reward import instructions\n"
         f"result = instructions('A text.', instruction_id_list=[{kind!r}], kwargs=[{arguments!r}])\n"
         "print(result.score, result.error_kind, result.error)"
     )

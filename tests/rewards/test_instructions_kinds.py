@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from guerdon.rewards.instructions import instructions
+from guerdon.rewards.instructions.reward import instructions
 
 TRAIN = "The train leaves at nine and stops in every village along the way."
 ZUG = "Der Zug fährt um neun Uhr ab und hält dann in jedem Dorf an der Strecke."
@@ -472,7 +472,7 @@ def test_verdict(kind: str, arguments: dict[str, Any], response: str, followed: 
 
 
 def test_every_kind_is_in_the_table() -> None:
-    from guerdon.rewards._instructions_kinds import KINDS
+    from guerdon.rewards.instructions.kinds import KINDS
 
     assert {kind for kind, *_ in TABLE} == set(KINDS)
 

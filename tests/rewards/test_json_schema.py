@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 import guerdon
-from guerdon.rewards.json_schema import json_schema
+from guerdon.rewards.json_schema.reward import json_schema
 
 PERSON = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from guerdon.rewards._json_text import (
+from guerdon.rewards.common.json_text import (
     MAX_DEPTH,
     balanced,
     comments,

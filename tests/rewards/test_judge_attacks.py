@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InvalidResultError
-from guerdon.rewards._judge_prompts import question
-from guerdon.rewards._judge_verdicts import read
-from guerdon.rewards.judge import judge
+from guerdon.rewards.judge.prompts import question
+from guerdon.rewards.judge.reward import judge
+from guerdon.rewards.judge.verdicts import read
 from guerdon.types import EvaluateResult
 from rewards.judge_server import (
     FULL_MARKS,

@@ -109,7 +109,7 @@ PAIRWISE = [
     ],
 )
 def test_cases(kind: str, table: list[dict[str, Any]], counting_judge: JudgeServer) -> None:
-    assert_cases("guerdon.rewards.judge:judge", table, kind=kind, **counting_judge.options())
+    assert_cases("guerdon.rewards.judge.reward:judge", table, kind=kind, **counting_judge.options())
 
 
 def test_in_a_thread_over_an_event_loop_and_twice_the_verdict_is_the_same(
@@ -119,7 +119,7 @@ def test_in_a_thread_over_an_event_loop_and_twice_the_verdict_is_the_same(
 
     import guerdon
 
-    reward = guerdon.get_reward_function("guerdon.rewards.judge:judge", **counting_judge.options())
+    reward = guerdon.get_reward_function("guerdon.rewards.judge.reward:judge", **counting_judge.options())
     row = {
         "messages": [{"role": "user", "content": "Seas?"}, {"role": "assistant", "content": "red"}],
         **FOUR,

@@ -40,7 +40,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def judge(**options: Any) -> RewardFunction:
-    return guerdon.get_reward_function("guerdon.rewards.judge:judge", **{"retries": 0, **options})
+    return guerdon.get_reward_function("guerdon.rewards.judge.reward:judge", **{"retries": 0, **options})
 
 
 def rows(count: int, **columns: Any) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ import pytest
 
 import guerdon
 from guerdon.errors import BindingError
-from guerdon.rewards.judge import judge
+from guerdon.rewards.judge.reward import judge
 from guerdon.types import EvaluateResult
 from rewards.judge_server import (
     Asked,
@@ -330,7 +330,7 @@ def test_the_whole_judgement_may_take_so_long(server: JudgeServer) -> None:
 def test_many_are_asked_at_once(server: JudgeServer) -> None:
     server.script = lambda asked: Reply(verdict(asked, score=5).body, delay=0.4)
     rows = [{"messages": [{"role": "assistant", "content": f"Sea {n}"}]} for n in range(40)]
-    reward = guerdon.get_reward_function("guerdon.rewards.judge:judge", **server.options())
+    reward = guerdon.get_reward_function("guerdon.rewards.judge.reward:judge", **server.options())
     scores = guerdon.score(reward, rows, concurrency=20)
     assert scores.scores == [1.0] * 40
     assert 10 <= server.most_in_flight <= 20
@@ -572,7 +572,7 @@ def test_a_cache_that_cannot_be_used_is_said_so(server: JudgeServer, tmp_path: P
 def test_several_processes_use_one_cache(server: JudgeServer, tmp_path: Path) -> None:
     code = (
         "import asyncio, sys\n"
-        "from guerdon.rewards.judge import judge\n"
+        "from guerdon.rewards.judge.reward import judge\n"
         "async def all():\n"
         "    calls = [judge([{'role': 'assistant', 'content': f'Sea {n}'}], model='m', base_url=sys.argv[1],\n"
         "        cache=sys.argv[2]) for n in range(30)]\n"
@@ -609,13 +609,17 @@ def test_no_key_in_anything_that_is_told(server: JudgeServer, monkeypatch: pytes
 def test_the_key_is_no_parameter_and_no_version_knows_it(
     server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reward = guerdon.get_reward_function("guerdon.rewards.judge:judge", model="m", key_variable="MY_KEY")
+    reward = guerdon.get_reward_function(
+        "guerdon.rewards.judge.reward:judge", model="m", key_variable="MY_KEY"
+    )
     before = reward.version
     monkeypatch.setenv("MY_KEY", KEY)
-    after = guerdon.get_reward_function("guerdon.rewards.judge:judge", model="m", key_variable="MY_KEY")
+    after = guerdon.get_reward_function(
+        "guerdon.rewards.judge.reward:judge", model="m", key_variable="MY_KEY"
+    )
     assert (after.version, dict(after.parameters)) == (before, {"model": "m", "key_variable": "MY_KEY"})
     with pytest.raises(BindingError) as refused:
-        guerdon.get_reward_function("guerdon.rewards.judge:judge", api_key=KEY)
+        guerdon.get_reward_function("guerdon.rewards.judge.reward:judge", api_key=KEY)
     assert KEY not in str(refused.value)
 
 
@@ -624,7 +628,7 @@ def test_the_version_knows_the_model_of_the_environment_and_no_request_changes_i
 ) -> None:
     code = (
         "import asyncio, sys\n"
-        "from guerdon.rewards.judge import judge\n"
+        "from guerdon.rewards.judge.reward import judge\n"
         "before = judge.version\n"
         "if len(sys.argv) > 1: asyncio.run(judge([{'role': 'assistant', 'content': 'Sea'}], base_url=sys.argv[1]))\n"
         "assert judge.version == before\n"
@@ -758,7 +762,7 @@ def test_without_the_extra(server: JudgeServer) -> None:
     code = (
         "import asyncio, sys\n"
         "sys.modules['aiohttp'] = None\n"
-        "from guerdon.rewards.judge import judge\n"
+        "from guerdon.rewards.judge.reward import judge\n"
         "say = lambda text: [{'role': 'assistant', 'content': text}]\n"
         "result = asyncio.run(judge(say('Sea'), model='m', base_url='http://127.0.0.1:9'))\n"
         "print(result.error_kind, result.error)\n"

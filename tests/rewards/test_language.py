@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from guerdon.rewards._prose import part_of, prose
-from guerdon.rewards._words import runs, script_of, units
-from guerdon.rewards.language import language
+from guerdon.rewards.common.prose import part_of, prose
+from guerdon.rewards.common.words import runs, script_of, units
+from guerdon.rewards.language.reward import language
 from guerdon.testing import assert_cases
 
 GERMAN = "Der Zug fährt um neun Uhr ab und hält in jedem Dorf."
 
 
 def test_cases() -> None:
-    assert_cases("guerdon.rewards.language:language", Path(__file__).parent / "cases" / "language.jsonl")
+    assert_cases(
+        "guerdon.rewards.language.reward:language", Path(__file__).parent / "cases" / "language.jsonl"
+    )
 
 
 def test_the_reason_names_the_other_languages() -> None:

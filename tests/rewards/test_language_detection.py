@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.rewards._language import alike, code_of, confidence_in, detect, name_of
+from guerdon.rewards.language.detection import alike, code_of, confidence_in, detect, name_of
 
 SENTENCES = {
     "ar": "أين تقع محطة القطار من فضلك؟",

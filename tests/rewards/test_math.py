@@ -19,7 +19,7 @@ from guerdon.types import EvaluateResult
 
 pytest.importorskip("math_verify", reason="the extra math is absent")
 
-from guerdon.rewards.math import math
+from guerdon.rewards.math.reward import math
 
 ASKS = "What percent of 5 is 3?"
 
@@ -300,7 +300,7 @@ def gsm8k(data_dir: Path) -> tuple[list[dict[str, Any]], list[float]]:
 
 def test_gsm8k_every_verdict_equals_its_label(data_dir: Path) -> None:
     rows, labels = gsm8k(data_dir)
-    assert guerdon.score("guerdon.rewards.math:math", rows).scores == labels
+    assert guerdon.score("guerdon.rewards.math.reward:math", rows).scores == labels
 
 
 def test_gsm8k_in_a_thread_and_as_a_closure(data_dir: Path) -> None:
@@ -353,7 +353,7 @@ def test_math_golds_equal_themselves_and_no_known_hole_is_paid(data_dir: Path) -
 def test_without_the_extra_the_error_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['math_verify'] = None\n"
-        "from guerdon.rewards.math import math\n"
+        "from guerdon.rewards.math.reward import math\n"
         "import guerdon\n"
         "rows = [{'messages': [{'role': 'assistant', 'content': '4'}], 'ground_truth': '4'}]\n"
         "print(list(guerdon.score(math, rows, workers=0))[0].error)"
@@ -365,7 +365,7 @@ def test_without_the_extra_the_error_says_what_to_install() -> None:
 def test_the_library_is_loaded_by_a_call_only_and_does_not_speak() -> None:
     code = (
         "import sys\n"
-        "from guerdon.rewards.math import math\n"
+        "from guerdon.rewards.math.reward import math\n"
         "assert not {'sympy', 'math_verify'} & set(sys.modules)\n"
         "assert math.func(r'\\boxed{\\sqrt{4}}', '2').score == 1\n"
         "assert 'sympy' in sys.modules"

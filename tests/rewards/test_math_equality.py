@@ -16,13 +16,13 @@ import pytest
 pytest.importorskip("math_verify", reason="the extra math is absent")
 
 from guerdon.errors import DeadlineError, InputError
-from guerdon.rewards._math_equality import equal
-from guerdon.rewards._math_forms import TooLargeError, UndefinedError, UnknownError
-from guerdon.rewards._math_numeric import approximate
-from guerdon.rewards._math_reading import read
-from guerdon.rewards._math_units import unit
-from guerdon.rewards._math_values import Quantity, Value
-from guerdon.rewards.math import math
+from guerdon.rewards.math.equality import equal
+from guerdon.rewards.math.normal_form import TooLargeError, UndefinedError, UnknownError
+from guerdon.rewards.math.numeric import approximate
+from guerdon.rewards.math.reading import read
+from guerdon.rewards.math.reward import math
+from guerdon.rewards.math.units import unit
+from guerdon.rewards.math.values import Quantity, Value
 
 # Ground truth, answers that equal it, answers that do not.
 STRICT: list[tuple[str, list[str], list[str]]] = [

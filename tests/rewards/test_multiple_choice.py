@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.rewards._choices import Options, named, options_of
-from guerdon.rewards.multiple_choice import multiple_choice
+from guerdon.rewards.multiple_choice.choices import Options, named, options_of
+from guerdon.rewards.multiple_choice.reward import multiple_choice
 
 CITIES = ["London", "Paris", "Rome", "Bonn"]
 LETTERS = ("A", "B", "C", "D")

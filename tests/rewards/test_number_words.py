@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from guerdon.rewards._number_words import with_figures
+from guerdon.rewards.short_answer.number_words import with_figures
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.rewards._parameters import non_negative, shown, text_list, whole_number, yes_or_no
+from guerdon.rewards.common.parameters import non_negative, shown, text_list, whole_number, yes_or_no
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from guerdon.rewards._sentences import sentences, words
+from guerdon.rewards.instructions.sentences import sentences, words
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 import guerdon
 from guerdon.accuracy.suites.short_answers import SUITE
-from guerdon.rewards.short_answer import short_answer
+from guerdon.rewards.short_answer.reward import short_answer
 
 DATES = ["July 4th, 1776", "4 July 1776", "1776-07-04", "the 4th of July, 1776", "on July 4, 1776"]
 NUMBERS = ["twenty-four", "24", "24.0", "twenty four", "There are 24."]

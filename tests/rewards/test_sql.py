@@ -14,8 +14,8 @@ import pytest
 
 import guerdon
 from guerdon.errors import SandboxError
-from guerdon.rewards._sql_runs import Bounds, answers
-from guerdon.rewards.sql import sql
+from guerdon.rewards.sql.reward import sql
+from guerdon.rewards.sql.runs import Bounds, answers
 from guerdon.sandbox.execution import Job, Report, Status
 
 SCHEMA = """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from guerdon.rewards.sql import sql
+from guerdon.rewards.sql.reward import sql
 from guerdon.types import EvaluateResult
 
 duckdb = pytest.importorskip("duckdb", reason="the extra sql is absent")

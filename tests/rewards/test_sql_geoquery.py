@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from guerdon.rewards import _sandboxes
-from guerdon.rewards._sql_databases import database_in
-from guerdon.rewards._sql_results import Comparison, Result
-from guerdon.rewards._sql_runs import Bounds, Gold, answers, gold_of, preloads
-from guerdon.rewards._sql_text import ordering, without_semicolon
-from guerdon.rewards.sql import sql
+from guerdon.rewards.common import sandboxes
+from guerdon.rewards.sql.databases import database_in
+from guerdon.rewards.sql.results import Comparison, Result
+from guerdon.rewards.sql.reward import sql
+from guerdon.rewards.sql.runs import Bounds, Gold, answers, gold_of, preloads
+from guerdon.rewards.sql.text import ordering, without_semicolon
 
 VARIATIONS = 4
 EMPTY = 6
@@ -37,7 +37,7 @@ def queries(data_dir: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def golds(folder: Path, queries: list[str]) -> dict[str, Gold]:
     database = database_in(folder, "geography.sqlite")
-    sandbox = _sandboxes.shared(preload=preloads(database))
+    sandbox = sandboxes.shared(preload=preloads(database))
     return {query: gold_of(sandbox, database, query, VARIATIONS, 0, Bounds(seconds=20)) for query in queries}
 
 
@@ -172,7 +172,7 @@ def test_broken_queries(golds: dict[str, Gold], asked: Asked) -> None:
 
 def test_the_constants_are_not_paid_in_the_sandbox_either(folder: Path, golds: dict[str, Gold]) -> None:
     database = database_in(folder, "geography.sqlite")
-    sandbox = _sandboxes.shared(preload=preloads(database))
+    sandbox = sandboxes.shared(preload=preloads(database))
     for query, gold in list(told(golds).items())[::40]:
         for kind, copy in broken(query, gold.results[0].rows):
             if kind == "constant":

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.rewards._sql_inside.query import plain
-from guerdon.rewards._sql_results import Comparison, Result, from_answer, from_rows
+from guerdon.rewards.sql.inside.query import plain
+from guerdon.rewards.sql.results import Comparison, Result, from_answer, from_rows
 
 NAN = float("nan")
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from guerdon.rewards._sql_text import ordering, ordering_columns, query_in, without_semicolon
+from guerdon.rewards.sql.text import ordering, ordering_columns, query_in, without_semicolon
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.rewards import _sandboxes
-from guerdon.rewards._sql_databases import Cache, Database, database_in
-from guerdon.rewards._sql_inside.structure import Table, study
-from guerdon.rewards._sql_inside.variations import vary
-from guerdon.rewards._sql_runs import preloads, variations
+from guerdon.rewards.common import sandboxes
+from guerdon.rewards.sql.databases import Cache, Database, database_in
+from guerdon.rewards.sql.inside.structure import Table, study
+from guerdon.rewards.sql.inside.variations import vary
+from guerdon.rewards.sql.runs import preloads, variations
 
 SCHEMA = """
 create table maker (name text primary key, founded integer check (founded > 1800));
@@ -71,7 +71,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Database:
 
 @pytest.fixture(scope="module")
 def varied(original: Database) -> list[sqlite3.Connection]:
-    sandbox = _sandboxes.shared(preload=preloads(original))
+    sandbox = sandboxes.shared(preload=preloads(original))
     made = variations(sandbox, original, 12, 0)
     assert len(made) == 12
     return [opened(content) for content in made]
@@ -138,7 +138,7 @@ def test_twins_come_only_where_there_are_some(varied: list[sqlite3.Connection]) 
 
 
 def test_the_same_seed_makes_the_same_variations(original: Database) -> None:
-    sandbox = _sandboxes.shared(preload=preloads(original))
+    sandbox = sandboxes.shared(preload=preloads(original))
     # Another count is not answered from what is kept.
     first = variations(sandbox, original, 2, 5)
     assert variations(sandbox, original, 3, 5)[:2] == first
@@ -193,7 +193,7 @@ def made_of(statements: str) -> Callable[[Path], None]:
 def test_odd_databases_are_varied(tmp_path: Path, statements: str) -> None:
     made_of(statements)(tmp_path / "odd.sqlite")
     database = database_in(tmp_path, "odd")
-    for content in variations(_sandboxes.shared(preload=preloads(database)), database, 3, 0):
+    for content in variations(sandboxes.shared(preload=preloads(database)), database, 3, 0):
         assert opened(content).execute("pragma integrity_check").fetchall() == [("ok",)]
 
 
@@ -204,7 +204,7 @@ def test_a_database_that_is_too_large_is_not_varied(tmp_path: Path) -> None:
     )(tmp_path / "large.sqlite")
     database = database_in(tmp_path, "large")
     with pytest.raises(InputError, match=r"too large to vary \(1,000,001 cells.*: give variations=0"):
-        variations(_sandboxes.shared(preload=preloads(database)), database, 1, 0)
+        variations(sandboxes.shared(preload=preloads(database)), database, 1, 0)
 
 
 def test_a_cache_keeps_what_was_used_last() -> None:
@@ -232,6 +232,6 @@ def test_a_constraint_that_values_break_leaves_rows_out(tmp_path: Path) -> None:
     made_of(f"create table span (id integer primary key, low int, high int check (high = low + 1)); "
             f"insert into span values {rows}")(tmp_path / "span.sqlite")  # fmt: skip
     database = database_in(tmp_path, "span")
-    made = variations(_sandboxes.shared(preload=preloads(database)), database, 3, 0)
+    made = variations(sandboxes.shared(preload=preloads(database)), database, 3, 0)
     counted = [opened(content).execute("select count(*) from span").fetchone()[0] for content in made]
     assert all(20 <= count < 40 for count in counted)

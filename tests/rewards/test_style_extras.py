@@ -13,7 +13,7 @@ import pytest
     [
         (
             "py3langid",
-            'get_reward_function("guerdon.rewards.language:language", target="de")',
+            'get_reward_function("guerdon.rewards.language.reward:language", target="de")',
             'telling the language of a text needs an extra: pip install "guerdon[language]"',
         ),
         (
@@ -41,7 +41,7 @@ def test_a_missing_library_is_said(library: str, call: str, says: str) -> None:
 
 def test_the_libraries_are_loaded_where_they_are_used() -> None:
     code = (
-        "import sys; import guerdon.rewards.language, guerdon.rewards.length, guerdon.rewards.compositions\n"
+        "import sys; import guerdon.rewards.language.reward, guerdon.rewards.length, guerdon.rewards.compositions\n"
         "print({'numpy', 'py3langid', 'tokenizers'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

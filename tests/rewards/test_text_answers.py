@@ -7,8 +7,8 @@ import time
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.rewards._answers_visible import visible
-from guerdon.rewards._text_answers import at_place, bare, claims, places, sentences
+from guerdon.rewards.answers.text import at_place, bare, claims, places, sentences
+from guerdon.rewards.answers.visible import visible
 
 
 @pytest.mark.parametrize(

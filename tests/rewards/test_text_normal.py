@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from guerdon.rewards._text import DEFAULT, normal, occurs, without_accents, words
+from guerdon.rewards.common.text import DEFAULT, normal, occurs, without_accents, words
 
 
 @pytest.mark.parametrize(

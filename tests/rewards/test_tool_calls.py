@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import guerdon
-from guerdon.rewards._calls import calls_of_message
-from guerdon.rewards._calls_text import calls_in_text
-from guerdon.rewards.tool_calls import tool_calls
+from guerdon.rewards.tool_calls.calls import calls_of_message
+from guerdon.rewards.tool_calls.reward import tool_calls
+from guerdon.rewards.tool_calls.text import calls_in_text
 from guerdon.types import Message
 
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from guerdon.sandbox.artefacts import Artefact, Artefacts, key_of
+from guerdon.sandbox.build_cache import Artefact, Artefacts, key_of
 from guerdon.sandbox.execution import Report
 
 

@@ -15,8 +15,8 @@ from guerdon.errors import InputError
 from guerdon.sandbox import Sandbox, doctor
 from guerdon.sandbox.doctor import advice_of
 from guerdon.sandbox.machine import Machine, machine
+from guerdon.sandbox.self_test import Finding
 from guerdon.sandbox.tiers import TierReport
-from guerdon.sandbox.trials import Finding
 from sandbox.people import Readable, readable, readable_python
 
 ROOT = os.geteuid() == 0

@@ -22,7 +22,7 @@ from guerdon.sandbox import (
     polyglot,
     tiers,
 )
-from guerdon.sandbox.artefacts import Artefacts
+from guerdon.sandbox.build_cache import Artefacts
 from guerdon.sandbox.execution import Job, Report
 from guerdon.sandbox.watch import descendants
 

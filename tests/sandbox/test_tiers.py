@@ -16,11 +16,11 @@ import pytest
 
 from guerdon.errors import InputError
 from guerdon.sandbox import Limits, tiers
+from guerdon.sandbox.environment import Spec
 from guerdon.sandbox.execution import Job, Report, Tier
+from guerdon.sandbox.self_test import tried_escapes
 from guerdon.sandbox.server import ForkServer, ServerLostError
-from guerdon.sandbox.surroundings import Spec
 from guerdon.sandbox.tiers import Finding, TierReport
-from guerdon.sandbox.trials import tried_escapes
 from guerdon.sandbox.watch import descendants
 
 EVERY: tuple[Tier, ...] = (*tiers.TIERS, "none")
@@ -169,7 +169,7 @@ import sys
 from guerdon.sandbox.execution import Job
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.server import ForkServer
-from guerdon.sandbox.surroundings import Spec
+from guerdon.sandbox.environment import Spec
 server = ForkServer(Spec(sys.argv[1]))
 print(server._box or "", flush=True)
 server.do(Job(kind="program", program=sys.argv[2].encode(), limits=Limits(processes=8, wall_s=30)))
@@ -222,7 +222,9 @@ def test_descriptors_on_their_way_hold_up_nobody_else(tier: Tier) -> None:
 
 @pytest.mark.parametrize("executable", [False, True])
 def test_a_working_directory_is_where_it_may_be(tmp_path: Path, executable: bool) -> None:
-    code = "import sys; from guerdon.sandbox.workplaces import make; print(make(executable=sys.argv[1] == 'True'))"
+    code = (
+        "import sys; from guerdon.sandbox.workdirs import make; print(make(executable=sys.argv[1] == 'True'))"
+    )
     lost = []
     for _ in range(2):
         line = [sys.executable, "-c", code, str(executable)]

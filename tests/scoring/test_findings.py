@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from guerdon.scoring.findings import figure, findings, percent
-from guerdon.scoring.statistics import Accumulator, Statistics
+from guerdon.scoring.statistics.findings import figure, findings, percent
+from guerdon.scoring.statistics.summary import Accumulator, Statistics
 
 Draw = Callable[[random.Random], float]
 

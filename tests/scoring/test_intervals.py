@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from guerdon.scoring.intervals import wilson
+from guerdon.scoring.statistics.intervals import wilson
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 
 import guerdon
 from guerdon.errors import InputError, NotApplicableError, RewardError
+from guerdon.scoring.buffer import Store
 from guerdon.scoring.outcome import Outcome
 from guerdon.scoring.results import Progress
-from guerdon.scoring.store import Store
 
 
 def mixed(response: str, **columns: Any) -> Any:

@@ -264,7 +264,7 @@ def test_the_deadline_holds_over_all_tries(server: Misbehaving, transport: Any) 
 
 
 def test_an_answer_that_is_too_large_or_goes_in_circles(server: Misbehaving) -> None:
-    from guerdon.serve.transport import CallOptions
+    from guerdon.serve.client.transport import CallOptions
 
     server.faults.extend(["circle"] * 9)
     with RewardClient(server.url) as client:
@@ -294,7 +294,7 @@ async def _get(client: RewardClient, url: str) -> Any:
 
 
 def _loop_of(client: RewardClient) -> asyncio.AbstractEventLoop:
-    from guerdon.serve.network_loop import network_loop
+    from guerdon.serve.client.event_loop import network_loop
 
     client.info()
     return network_loop()

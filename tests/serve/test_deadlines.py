@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import serve_work
-from guerdon.serve.beside import RunningServer
+from guerdon.serve.background import RunningServer
 from guerdon.serve.run import serve
 from serve_work import Reply, call, row, turns
 

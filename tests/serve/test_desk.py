@@ -13,7 +13,7 @@ import pytest
 import serve_work
 from guerdon import RewardFunction
 from guerdon.errors import RewardError
-from guerdon.serve.beside import RunningServer
+from guerdon.serve.background import RunningServer
 from guerdon.serve.run import serve
 from serve_work import call, turns
 

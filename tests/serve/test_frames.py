@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from websockets.frames import Close, Frame, Opcode
 from websockets.protocol import CLIENT, Protocol
 
-from guerdon.serve.frames import (
+from guerdon.serve.http.websocket_frames import (
     CLOSE,
     PING,
     PONG,

@@ -14,7 +14,7 @@ import pytest
 
 import serve_work
 from guerdon.errors import InputError
-from guerdon.serve.beside import RunningServer
+from guerdon.serve.background import RunningServer
 from guerdon.serve.run import serve
 from serve_work import Reply, call, connected, raw, replies, row, turns
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from guerdon.serve.idempotency import Begun, Done, InFlight, Memory, Reply
+from guerdon.serve.http.idempotency import Begun, Done, InFlight, Memory, Reply
 
 FRESH, CONFLICT = Begun.FRESH, Begun.CONFLICT
 ONE = Reply(200, b"[1.0]", ((b"content-type", b"application/json"),))

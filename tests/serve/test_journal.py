@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.serve.journal import (
+from guerdon.serve.journal.store import (
     LEAST_BYTES,
     Entry,
     Journal,
@@ -220,7 +220,9 @@ def test_a_reader_that_holds_on_costs_entries_not_space(path: Path, caplog: pyte
                 assert journal.flush(60)
         assert journal.dropped > 0
         assert on_disk(path) <= 1.1 * LEAST_BYTES
-        assert [r.levelno for r in caplog.records if r.name == "guerdon.serve.journal"] == [logging.ERROR]
+        assert [r.levelno for r in caplog.records if r.name == "guerdon.serve.journal.store"] == [
+            logging.ERROR
+        ]
         reader.close()
         before = journal.dropped
         journal.record(entry(9999))
@@ -267,7 +269,7 @@ def test_one_odd_entry_is_dropped_and_the_next_is_written(
 
 WRITER = """
 import sys, time
-from guerdon.serve.journal import Entry, Journal
+from guerdon.serve.journal.store import Entry, Journal
 journal = Journal(sys.argv[1])
 for number in range(10**9):
     journal.record(Entry(request_id=f"r-{number}", time=0.0, method="POST", path="/", status=200, ms=1.0))

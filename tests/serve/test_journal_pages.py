@@ -11,7 +11,7 @@ import pytest
 from websockets.sync.client import connect
 
 from command_work import PATIENCE, Serve, ask, sample
-from guerdon.serve.journal import read_journal
+from guerdon.serve.journal.store import read_journal
 
 ADAPTIVE = {"turns": [{"role": "assistant", "content": "abcd"}], "metadata": {}}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.serve.keys import Keys, Verdict
+from guerdon.serve.http.api_keys import Keys, Verdict
 
 OK, MISSING, WRONG = Verdict.OK, Verdict.MISSING, Verdict.WRONG
 

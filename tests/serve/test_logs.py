@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from guerdon.serve.logs import MOST_LINES, Form, Log, RequestIds, sane_request_id
+from guerdon.serve.http.access_log import MOST_LINES, Form, Log, RequestIds, sane_request_id
 
 
 def lines(form: Form = "json", every: bool = True, slow: float = 1.0, **request: Any) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families as text_format
 
-from guerdon.serve.metrics import MOST_SERIES, SCORES, Gauges, Metrics
+from guerdon.serve.http.metrics import MOST_SERIES, SCORES, Gauges, Metrics
 
 BOUNDS_SHOWN = ("0.0005", "0.001", "0.1", "0.25", "60.0", "+Inf")
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]

@@ -14,8 +14,8 @@ import guerdon
 import serve_work
 from guerdon import EvaluateResult, RewardFunction
 from guerdon.scoring.outcome import Metric, Outcome, pack
-from guerdon.serve.beside import RunningServer
-from guerdon.serve.protocols.v1 import outcome_of_result
+from guerdon.serve.background import RunningServer
+from guerdon.serve.formats.v1 import outcome_of_result
 from guerdon.serve.run import serve
 from serve_work import call, row, turns
 

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from command_work import PATIENCE, Caller, Later, Serve, Server, ask, sample, until
-from guerdon.serve.reload import FileWatch, stamp_of
+from guerdon.serve.reload.reloader import FileWatch, stamp_of
 
 
 def score(server: Server) -> float:

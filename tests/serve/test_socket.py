@@ -15,7 +15,7 @@ from websockets.sync.client import ClientConnection, connect
 
 import serve_work
 from guerdon import EvaluateResult, reward_function
-from guerdon.serve.beside import RunningServer
+from guerdon.serve.background import RunningServer
 from guerdon.serve.run import serve
 from serve_work import call, connected, row, turns
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import serve_work
-from guerdon.serve.beside import RunningServer
+from guerdon.serve.background import RunningServer
 from guerdon.serve.run import serve
 from serve_work import call, connected, raw, row
 

@@ -22,7 +22,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind, StatusCode
 
 from command_work import Serve, ask, sample
-from guerdon.serve.tracing import Tracing, tracing
+from guerdon.serve.http.tracing import Tracing, tracing
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
@@ -148,7 +148,7 @@ def test_the_provider_of_the_program_is_taken() -> None:
         "provider = TracerProvider()\n"
         "provider.add_span_processor(SimpleSpanProcessor(exporter))\n"
         "trace.set_tracer_provider(provider)\n"
-        "from guerdon.serve.tracing import tracing\n"
+        "from guerdon.serve.http.tracing import tracing\n"
         "tracing().request([], 'POST', '/score', status=200, seconds=0.1)\n"
         "print([span.name for span in exporter.get_finished_spans()])\n"
     )
@@ -164,7 +164,7 @@ class Hide(importlib.abc.MetaPathFinder):
 sys.meta_path.insert(0, Hide())
 os.environ.update({variables})
 logging.basicConfig(stream=sys.stdout, format="%(levelname)s %(message)s")
-from guerdon.serve.tracing import tracing
+from guerdon.serve.http.tracing import tracing
 print(tracing())
 """
 

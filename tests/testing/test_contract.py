@@ -16,7 +16,7 @@ import pytest
 
 from guerdon import EvaluateResult, MetricResult, reward_function
 from guerdon.errors import InputError
-from guerdon.scoring.worker import inside_worker
+from guerdon.scoring.worker.entry import inside_worker
 from guerdon.testing import check_reward
 
 ROWS = [

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from guerdon import reward_function
-from guerdon.train.statistics import Observation
-from guerdon.train.trends import Alarm, Trends
+from guerdon.train.diagnostics.step_statistics import Observation
+from guerdon.train.diagnostics.trends import Alarm, Trends
 from guerdon.trainers.adapter import Adapter, ScoredBatch
 from guerdon.types import EvaluateResult, MetricResult, Provenance, Sample
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.train.compose import DEFAULTS, KEYS, OURS, combinations, compose, options, read, to_yaml
-from guerdon.train.config import Config
-from guerdon.train.project import Project
-from guerdon.train.sanity import value_of
+from guerdon.train.config.compose import DEFAULTS, KEYS, OURS, combinations, compose, options, read, to_yaml
+from guerdon.train.config.project import Project
+from guerdon.train.config.schema import Config
+from guerdon.train.config.validation import value_of
 
 AGENT_TUNIX = {
     "config.yaml": """\

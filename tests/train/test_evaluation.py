@@ -11,13 +11,13 @@ import pytest
 
 from guerdon import reward_function, weighted
 from guerdon.errors import InputError
-from guerdon.train import backends
-from guerdon.train.config import Config
-from guerdon.train.evaluation import Evaluation, Evaluator, Question, checkpoint_of, write
-from guerdon.train.folder import RunFolder
-from guerdon.train.job import Backend, Job, Policy, Problem, Prompt
-from guerdon.train.recorded import RecordedRun
-from guerdon.train.tally import Criteria
+from guerdon.train.backend import Backend, Job, Policy, Problem, Prompt
+from guerdon.train.backends import registry
+from guerdon.train.config.schema import Config
+from guerdon.train.evaluation.eval_metrics import Criteria
+from guerdon.train.evaluation.evaluate import Evaluation, Evaluator, Question, checkpoint_of, write
+from guerdon.train.records.folder import RunFolder
+from guerdon.train.records.run_reader import RecordedRun
 
 PROBLEMS = [Problem(i, f"{i}+1", {"answer": str(i + 1)}) for i in range(4)]
 CALLS: list[dict[str, Any]] = []
@@ -65,7 +65,7 @@ def answer_format(response: str) -> float:
 
 @pytest.fixture
 def evaluator(monkeypatch: pytest.MonkeyPatch) -> Evaluator:
-    monkeypatch.setattr(backends, "BACKENDS", {"canned": f"{__name__}:CannedBackend"})
+    monkeypatch.setattr(registry, "BACKENDS", {"canned": f"{__name__}:CannedBackend"})
     CALLS.clear()
     config = Config(backend="canned", seed=10)
     config.training.reward_workers = 0

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from guerdon import EvaluateResult, MetricResult, RewardFunction, reward_function, weighted
-from guerdon.train.tally import Criteria, Criterion, pass_at_k, tally
+from guerdon.train.evaluation.eval_metrics import Criteria, Criterion, pass_at_k, tally
 
 
 def scored(*scores: float | None) -> list[EvaluateResult]:

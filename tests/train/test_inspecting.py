@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from guerdon.cli.train_inspect import inspect as command
+from guerdon.cli.commands.train.inspect import inspect as command
 from guerdon.errors import InputError
-from guerdon.train.folder import RunFolder
-from guerdon.train.inspecting import Inspection, inspect
-from guerdon.train.monitor import RunMonitor
-from guerdon.train.recorded import RecordedRun
+from guerdon.train.records.folder import RunFolder
+from guerdon.train.records.run_reader import RecordedRun
+from guerdon.train.run.monitor import RunMonitor
+from guerdon.train.views.inspect import Inspection, inspect
 from train.made_runs import Verdict, batch
 
 

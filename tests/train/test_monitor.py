@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError, ResumeError
-from guerdon.train.config import Config
-from guerdon.train.folder import RunFolder
-from guerdon.train.monitor import RunMonitor
-from guerdon.train.recorded import RecordedRun
+from guerdon.train.config.schema import Config
+from guerdon.train.records.folder import RunFolder
+from guerdon.train.records.run_reader import RecordedRun
+from guerdon.train.run.monitor import RunMonitor
 from guerdon.train.sinks.base import StepReport
 from train.made_runs import Course, Verdict, batch, line, observations, sigmoid
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from guerdon.cli.train_plot import plot as command
+from guerdon.cli.commands.train.plot import plot as command
 from guerdon.errors import InputError, MissingExtraError
-from guerdon.train.folder import RunFolder
-from guerdon.train.monitor import RunMonitor
-from guerdon.train.plotting import plot
-from guerdon.train.recorded import RecordedRun
+from guerdon.train.records.folder import RunFolder
+from guerdon.train.records.run_reader import RecordedRun
+from guerdon.train.run.monitor import RunMonitor
+from guerdon.train.views.plot import plot
 from train.made_runs import Course, Verdict, batch, line, observations, sigmoid
 
 COURSE = Course(accuracy=sigmoid(0.05, 0.9), format=sigmoid(0.1, 1.0, 0.2), failing=line(0.0, 0.1))

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from guerdon import RewardFunction, reward_function, weighted
 from guerdon.data import BadRowsError
 from guerdon.errors import InputError
-from guerdon.train.config import TrainingConfig
-from guerdon.train.problems import problems_of
+from guerdon.train.config.schema import TrainingConfig
+from guerdon.train.data.problems import problems_of
 
 USER = {"role": "user", "content": "2+2?"}
 SYSTEM = {"role": "system", "content": "Be brief."}

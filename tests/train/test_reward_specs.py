@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from guerdon.errors import BindingError, InputError, ResolutionError
-from guerdon.reward.names import registered
-from guerdon.train.rewards import reward_of
+from guerdon.reward.loading.names import registered
+from guerdon.train.run.rewards import reward_of
 
 REWARDS = """
 from guerdon import register_reward_function

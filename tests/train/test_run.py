@@ -11,14 +11,14 @@ import pytest
 
 from guerdon.data import BadRowsError
 from guerdon.errors import BindingError, InputError, ResumeError, RewardError
-from guerdon.train import backends
-from guerdon.train.about import About, locked
-from guerdon.train.compose import compose, read
-from guerdon.train.config import Config
-from guerdon.train.folder import RunFolder
-from guerdon.train.job import Interrupted
-from guerdon.train.preparing import loaded, prepare, prepare_again
-from guerdon.train.running import carry_out
+from guerdon.train.backend import Interrupted
+from guerdon.train.backends import registry
+from guerdon.train.config.compose import compose, read
+from guerdon.train.config.schema import Config
+from guerdon.train.records.folder import RunFolder
+from guerdon.train.records.manifest import About, locked
+from guerdon.train.run.prepare import loaded, prepare, prepare_again
+from guerdon.train.run.runner import carry_out
 from train_work import Chronicle
 
 REWARD = """
@@ -42,7 +42,7 @@ BASIC = [
 @pytest.fixture
 def place(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a reward, where the backend ``parrot`` can be had."""
-    monkeypatch.setattr(backends, "BACKENDS", {**backends.BACKENDS, "parrot": "train_work:ParrotBackend"})
+    monkeypatch.setattr(registry, "BACKENDS", {**registry.BACKENDS, "parrot": "train_work:ParrotBackend"})
     (here / "mine.py").write_text(REWARD, encoding="utf-8")
     return here
 

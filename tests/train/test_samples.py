@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from guerdon import open_dataset, reward_function, score
 from guerdon.cli.app import app
 from guerdon.errors import InputError
-from guerdon.train.folder import RunFolder
-from guerdon.train.monitor import RunMonitor
-from guerdon.train.recorded import RecordedRun
-from guerdon.train.samples import KeptSample, SamplesFile, read_samples
+from guerdon.train.records.folder import RunFolder
+from guerdon.train.records.run_reader import RecordedRun
+from guerdon.train.records.samples import KeptSample, SamplesFile, read_samples
+from guerdon.train.run.monitor import RunMonitor
 from guerdon.trainers.adapter import Adapter, ScoredBatch
 from guerdon.types import EvaluateResult, MetricResult, Sample, StepOutput
 from train.made_runs import Verdict, batch

@@ -15,18 +15,18 @@ import pytest
 from rich.console import Console
 
 from guerdon.errors import MissingExtraError
-from guerdon.scoring.statistics import Histogram
-from guerdon.train.config import Config
-from guerdon.train.folder import RunFolder
-from guerdon.train.monitor import RunMonitor
+from guerdon.scoring.statistics.summary import Histogram
+from guerdon.train.config.schema import Config
+from guerdon.train.diagnostics.step_statistics import Observation
+from guerdon.train.diagnostics.trends import Alarm, Turn
+from guerdon.train.records.folder import RunFolder
+from guerdon.train.run.monitor import RunMonitor
 from guerdon.train.sinks.base import StepReport
 from guerdon.train.sinks.tensorboard import TensorBoardSink
 from guerdon.train.sinks.terminal import TerminalOptions, TerminalSink, sparkline
 from guerdon.train.sinks.tracker import Tracked
 from guerdon.train.sinks.trackio import trackio_sink
 from guerdon.train.sinks.wandb import wandb_sink
-from guerdon.train.statistics import Observation
-from guerdon.train.trends import Alarm, Turn
 from train.made_runs import Verdict, batch
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from guerdon.train.statistics import Observation
-from guerdon.train.trends import Trends
+from guerdon.train.diagnostics.step_statistics import Observation
+from guerdon.train.diagnostics.trends import Trends
 from train.made_runs import Course, alarms, codes, line, sigmoid
 
 HEALTHY = {

@@ -14,11 +14,11 @@ import pytest
 
 from guerdon import RewardFunction
 from guerdon.errors import BindingError, InputError, RewardError
-from guerdon.train.config import Config
-from guerdon.train.job import Interrupted, Problem
-from guerdon.train.models import first_model
-from guerdon.train.tiny import character_tokenizer
-from guerdon.train.trl import TrlBackend
+from guerdon.train.backend import Interrupted, Problem
+from guerdon.train.backends.tiny import character_tokenizer
+from guerdon.train.backends.trl.backend import TrlBackend
+from guerdon.train.backends.trl.models import first_model
+from guerdon.train.config.schema import Config
 from served import guerdon_serve, running
 from train import trl_work
 from train.trl_work import Kept, do, small_config
@@ -264,7 +264,7 @@ def test_a_tokenizer_of_characters_gives_back_what_it_was_given() -> None:
 
 
 def test_a_reward_of_a_server_gives_the_same_curve(tmp_path: Path) -> None:
-    served = guerdon_serve("guerdon.train.arithmetic.sums", log=tmp_path / "server.log")
+    served = guerdon_serve("guerdon.train.data.arithmetic.sums", log=tmp_path / "server.log")
     config = small_config(**{"training.num_batches": 3})
     with running(served) as server:
         reward = RewardFunction(endpoint=server.url, mode="remote")

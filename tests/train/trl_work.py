@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from guerdon.train.arithmetic import arithmetic, sums
-from guerdon.train.config import Config
-from guerdon.train.folder import RunFolder
-from guerdon.train.job import Job, Problem
-from guerdon.train.trl import TrlBackend
+from guerdon.train.backend import Job, Problem
+from guerdon.train.backends.trl.backend import TrlBackend
+from guerdon.train.config.schema import Config
+from guerdon.train.data.arithmetic import arithmetic, sums
+from guerdon.train.records.folder import RunFolder
 from guerdon.trainers.adapter import ScoredBatch
 
 

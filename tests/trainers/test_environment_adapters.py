@@ -10,12 +10,12 @@ import pytest
 
 from guerdon import RewardFunction, get_reward_function
 from guerdon.errors import BindingError, InputError, MissingExtraError
-from guerdon.reward.version import Watch
+from guerdon.reward.versioning.version import Watch
 from guerdon.trainers import Wanted, find_trainer
-from guerdon.trainers.adopted import picture_of, slug
-from guerdon.trainers.autoevals import from_autoevals
-from guerdon.trainers.deepeval import from_deepeval
-from guerdon.trainers.openevals import from_openevals
+from guerdon.trainers.foreign.autoevals import from_autoevals
+from guerdon.trainers.foreign.base import picture_of, slug
+from guerdon.trainers.foreign.deepeval import from_deepeval
+from guerdon.trainers.foreign.openevals import from_openevals
 from guerdon.trainers.tinker import TinkerReward
 from guerdon.trainers.verifiers import VerifiersReward, from_verifiers
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from guerdon.scoring.intervals import wilson
+from guerdon.scoring.statistics.intervals import wilson
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,18 +26,18 @@ from guerdon.cli.options import HELP_WIDTH, Invocation, debug_option
 from guerdon.errors import RewardError
 
 COMMANDS: Mapping[str, str] = {
-    "preview": "guerdon.cli.preview:preview",
-    "score": "guerdon.cli.score:score",
-    "rewards": "guerdon.cli.rewards:rewards",
-    "test": "guerdon.cli.test:test",
-    "serve": "guerdon.cli.serve:serve",
-    "adapt": "guerdon.cli.adapt:adapt",
-    "train": "guerdon.cli.train:train",
-    "evaluate": "guerdon.cli.evaluate:evaluate",
-    "journal": "guerdon.cli.journal:journal",
-    "judge": "guerdon.cli.judge:judge",
-    "sandbox": "guerdon.cli.sandbox:sandbox",
-    "benchmark-verifiers": "guerdon.cli.benchmark_verifiers:benchmark_verifiers",
+    "preview": "guerdon.cli.commands.preview:preview",
+    "score": "guerdon.cli.commands.score:score",
+    "rewards": "guerdon.cli.commands.rewards:rewards",
+    "test": "guerdon.cli.commands.test:test",
+    "serve": "guerdon.cli.commands.serve:serve",
+    "adapt": "guerdon.cli.commands.adapt:adapt",
+    "train": "guerdon.cli.commands.train.train:train",
+    "evaluate": "guerdon.cli.commands.evaluate:evaluate",
+    "journal": "guerdon.cli.commands.journal:journal",
+    "judge": "guerdon.cli.commands.judge:judge",
+    "sandbox": "guerdon.cli.commands.sandbox:sandbox",
+    "benchmark-verifiers": "guerdon.cli.commands.benchmark_verifiers:benchmark_verifiers",
 }
 """Name of each command and where it is."""
 

@@ -258,7 +258,7 @@ class DataFlags:
 
         Raises BadRowsError for malformed rows unless they are to be skipped and there are others.
         """
-        from guerdon.cli.display import Gauge
+        from guerdon.cli.output import Gauge
         from guerdon.data.rows import BadRowsError
 
         with Gauge("checking") as gauge:

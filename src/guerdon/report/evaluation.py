@@ -11,9 +11,9 @@ from rich.text import Text
 
 from guerdon.console import clean
 from guerdon.report.accuracy import percent
-from guerdon.scoring.findings import figure
-from guerdon.train.evaluation import Answer, Evaluation
-from guerdon.train.tally import Share, Tally
+from guerdon.scoring.statistics.findings import figure
+from guerdon.train.evaluation.eval_metrics import Share, Tally
+from guerdon.train.evaluation.evaluate import Answer, Evaluation
 
 
 def print_evaluation(evaluation: Evaluation, console: Console) -> None:

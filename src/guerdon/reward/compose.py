@@ -14,7 +14,9 @@ from typing import Any
 
 from guerdon.checks import finite
 from guerdon.errors import BindingError
-from guerdon.reward.composite import (
+from guerdon.reward.function import RewardFunction, composition
+from guerdon.reward.registry import resolve
+from guerdon.reward.scorers.composite import (
     Clip,
     Component,
     Curriculum,
@@ -27,8 +29,6 @@ from guerdon.reward.composite import (
     Weighted,
     named_components,
 )
-from guerdon.reward.function import RewardFunction, composition
-from guerdon.reward.registry import resolve
 
 
 def weighted(

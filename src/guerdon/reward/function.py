@@ -14,21 +14,21 @@ from pydantic import ValidationError
 
 from guerdon.checks import reason_of
 from guerdon.errors import BindingError, DeadlineError, ExecutionError, InvalidResultError
-from guerdon.reward import seams
-from guerdon.reward.adapted import Adapted
-from guerdon.reward.arithmetic import scaled, times, total
-from guerdon.reward.calls import by_name, coerced_batch, is_batch_call, sample_of
-from guerdon.reward.composite import Component, Composite
-from guerdon.reward.loop import cancelled_itself, gather, run_coroutine
-from guerdon.reward.modules import loaded_files
-from guerdon.reward.names import find_target
+from guerdon.reward import hooks
+from guerdon.reward.binding.returns import is_result_error
+from guerdon.reward.direct_call import by_name, coerced_batch, is_batch_call, sample_of
+from guerdon.reward.export import as_function
+from guerdon.reward.loading.callables import name_of
+from guerdon.reward.loading.modules import loaded_files
+from guerdon.reward.loading.names import find_target
+from guerdon.reward.loading.pickling import LoadedFiles, asked_by_cloudpickle, look_up, look_up_or_raise
+from guerdon.reward.operators import scaled, times, total
 from guerdon.reward.options import RewardOptions, is_number
-from guerdon.reward.outbound import as_function
-from guerdon.reward.returns import is_result_error
-from guerdon.reward.scorer import NOTHING, Explicit, FunctionScorer, Scorer
-from guerdon.reward.targets import name_of
-from guerdon.reward.travel import LoadedFiles, asked_by_cloudpickle, look_up, look_up_or_raise
-from guerdon.reward.version import Watch, digest, in_progress
+from guerdon.reward.scorers.base import NOTHING, Explicit, FunctionScorer, Scorer
+from guerdon.reward.scorers.composite import Component, Composite
+from guerdon.reward.scorers.event_loop import cancelled_itself, gather, run_coroutine
+from guerdon.reward.trainer_methods import Adapted
+from guerdon.reward.versioning.version import Watch, digest, in_progress
 from guerdon.types import EvaluateResult, Provenance, Sample
 
 _ERROR_LENGTH = 2000
@@ -81,19 +81,19 @@ class RewardFunction(Adapted, Generic[Verdict]):
         options: RewardOptions | None = None,
         **fixed_arguments: Any,
     ) -> None:
-        if mode in seams.REMOTE_MODES:
+        if mode in hooks.REMOTE_MODES:
             if func is not None or func_path is not None:
                 raise BindingError(
                     f'a reward in mode="{mode}" is not made of a function here; leave out func'
                 )
-            assert seams.remote is not None
-            asked = seams.RemoteAsked(
+            assert hooks.remote is not None
+            asked = hooks.RemoteAsked(
                 mode=mode, name=name, endpoint=endpoint, model_id=model_id, arguments=fixed_arguments
             )
-            self._set(seams.remote(asked), replace(options or RewardOptions(), name=name))
+            self._set(hooks.remote(asked), replace(options or RewardOptions(), name=name))
             return
         if mode != "local":
-            words = ", ".join(f'"{known}"' for known in ("local", *seams.REMOTE_MODES))
+            words = ", ".join(f'"{known}"' for known in ("local", *hooks.REMOTE_MODES))
             raise BindingError(
                 f"mode must be one of {words}, not {mode!r} (pointwise or batch is said to reward_function)",
                 mode=mode,
@@ -123,7 +123,7 @@ class RewardFunction(Adapted, Generic[Verdict]):
             if made is not None:  # another composition, with another scale
                 options = replace(options, scale=made.options.scale)
         batch = None if options.mode is None else options.mode == "batch"
-        found = func if isinstance(func, Scorer) else seams.adopted(func, fixed_arguments)
+        found = func if isinstance(func, Scorer) else hooks.adopted(func, fixed_arguments)
         scorer: Scorer = found or FunctionScorer(
             func, fixed_arguments, batch=batch, metadata_schema=options.metadata_schema
         )
@@ -380,18 +380,18 @@ class RewardFunction(Adapted, Generic[Verdict]):
         if self.is_awaited:
             return self._acall(sample, explicit)
         trusted = self.options.ends_itself or self._scorer.is_elsewhere
-        if self.timeout is not None and seams.isolation is not None and not trusted:
-            result = seams.isolation(self, sample, explicit, self.timeout)
+        if self.timeout is not None and hooks.isolation is not None and not trusted:
+            result = hooks.isolation(self, sample, explicit, self.timeout)
             result.__dict__["provenance"] = self.provenance
         else:
             result = self.evaluate(sample, explicit)
         return self._delivered(result)
 
     async def _acall(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        if self.timeout is not None and seams.isolation is not None and not self.options.ends_itself:
+        if self.timeout is not None and hooks.isolation is not None and not self.options.ends_itself:
             import asyncio
 
-            result = await asyncio.to_thread(seams.isolation, self, sample, explicit, self.timeout)
+            result = await asyncio.to_thread(hooks.isolation, self, sample, explicit, self.timeout)
             result.__dict__["provenance"] = self.provenance
             return self._delivered(result)
         return self._delivered(await self._within_timeout(self.aevaluate(sample, explicit)))

@@ -8,7 +8,7 @@ from typing import Any
 
 from guerdon.errors import BindingError
 from guerdon.reward.function import RewardFunction
-from guerdon.reward.names import by_name, by_path, registered
+from guerdon.reward.loading.names import by_name, by_path, registered
 
 
 def register_reward_function(name: str, reward: Any) -> RewardFunction:

@@ -7,9 +7,9 @@ from typing import Any
 
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._answers_visible import visible
-from guerdon.rewards._golds import accepted
-from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, yes_or_no
+from guerdon.rewards.answers.visible import visible
+from guerdon.rewards.common.parameters import non_negative, one_of, response_text, shown, yes_or_no
+from guerdon.rewards.common.references import accepted
 from guerdon.types import EvaluateResult, MetricResult
 
 TOKENIZERS = ("13a", "intl", "zh", "char", "none")

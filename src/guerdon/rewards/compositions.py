@@ -9,10 +9,10 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.compose import gate
+from guerdon.reward.factory import recipe
 from guerdon.reward.function import RewardFunction
-from guerdon.reward.recipe import recipe
 from guerdon.reward.registry import resolve
-from guerdon.rewards._parameters import any_number
+from guerdon.rewards.common.parameters import any_number
 from guerdon.rewards.format import format as form
 from guerdon.rewards.length import length
 

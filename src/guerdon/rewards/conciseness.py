@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from guerdon.errors import InputError
-from guerdon.reward.annotations import Setting
+from guerdon.reward.binding.annotations import Setting
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._lengths import length_of, told, unit_of
-from guerdon.rewards._parameters import non_negative, response_text
+from guerdon.rewards.common.lengths import length_of, told, unit_of
+from guerdon.rewards.common.parameters import non_negative, response_text
 from guerdon.types import EvaluateResult, MetricResult
 
 DEFAULT_TARGET = 100

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._answers_visible import visible
-from guerdon.rewards._golds import accepted
-from guerdon.rewards._parameters import one_of, response_text, yes_or_no
-from guerdon.rewards._text import DEFAULT, MAX_TEXT, gold_words, occurs, words
+from guerdon.rewards.answers.visible import visible
+from guerdon.rewards.common.parameters import one_of, response_text, yes_or_no
+from guerdon.rewards.common.references import accepted
+from guerdon.rewards.common.text import DEFAULT, MAX_TEXT, gold_words, occurs, words
 from guerdon.types import EvaluateResult, MetricResult
 
 NEEDS = ("any", "all")

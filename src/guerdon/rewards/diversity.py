@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._lengths import told
-from guerdon.rewards._parameters import one_of, response_text, whole_number
-from guerdon.rewards._words import ends, is_unspaced, units
+from guerdon.rewards.common.lengths import told
+from guerdon.rewards.common.parameters import one_of, response_text, whole_number
+from guerdon.rewards.common.words import ends, is_unspaced, units
 from guerdon.types import EvaluateResult, MetricResult
 
 MEASURES = ("mattr", "distinct")

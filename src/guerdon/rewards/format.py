@@ -10,7 +10,7 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._parameters import one_of, response_text, shown, text_list, yes_or_no
+from guerdon.rewards.common.parameters import one_of, response_text, shown, text_list, yes_or_no
 from guerdon.types import EvaluateResult, MetricResult
 
 DEFAULT_TEMPLATE = ("think", "answer")

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._parameters import non_negative, response_text, text_list, yes_or_no
-from guerdon.rewards._words import UNSPACED, is_unspaced
+from guerdon.rewards.common.parameters import non_negative, response_text, text_list, yes_or_no
+from guerdon.rewards.common.words import UNSPACED, is_unspaced
 from guerdon.types import EvaluateResult, MetricResult
 
 # A low line is part of a word within one, as in a name of a program, and a mark of emphasis around one.

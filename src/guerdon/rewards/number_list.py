@@ -10,10 +10,10 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._answers import readable
-from guerdon.rewards._numbers import normal, number
-from guerdon.rewards._parameters import non_negative, one_of, response_text, shown, yes_or_no
-from guerdon.rewards._text_answers import bare, claims, places
+from guerdon.rewards.answers.final import readable
+from guerdon.rewards.answers.numbers import normal, number
+from guerdon.rewards.answers.text import bare, claims, places
+from guerdon.rewards.common.parameters import non_negative, one_of, response_text, shown, yes_or_no
 from guerdon.types import EvaluateResult, MetricResult
 
 DUPLICATES = ("count", "ignore")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._parameters import non_negative, one_of, response_text
-from guerdon.rewards._prose import PARTS, part_of, without_code
-from guerdon.rewards._words import ends, units
+from guerdon.rewards.common.parameters import non_negative, one_of, response_text
+from guerdon.rewards.common.prose import PARTS, part_of, without_code
+from guerdon.rewards.common.words import ends, units
 from guerdon.types import EvaluateResult, MetricResult
 
 DEFAULT_TARGET = 3

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._parameters import non_negative, response_text, whole_number
-from guerdon.rewards._words import ends, is_unspaced, units
+from guerdon.rewards.common.parameters import non_negative, response_text, whole_number
+from guerdon.rewards.common.words import ends, is_unspaced, units
 from guerdon.types import EvaluateResult, MetricResult
 
 DEFAULT_NGRAM, DEFAULT_PENALTY = 3, 1.0

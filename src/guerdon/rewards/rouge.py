@@ -7,10 +7,10 @@ from typing import Any
 
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._answers_visible import visible
-from guerdon.rewards._golds import accepted
-from guerdon.rewards._parameters import one_of, response_text, shown, yes_or_no
-from guerdon.rewards._text import words
+from guerdon.rewards.answers.visible import visible
+from guerdon.rewards.common.parameters import one_of, response_text, shown, yes_or_no
+from guerdon.rewards.common.references import accepted
+from guerdon.rewards.common.text import words
 from guerdon.types import EvaluateResult, MetricResult
 
 KINDS = ("rouge1", "rouge2", "rougeL", "rougeLsum")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards._answers_visible import visible
-from guerdon.rewards._golds import accepted
-from guerdon.rewards._parameters import response_text, shown
-from guerdon.rewards._text import MAX_TEXT, gold_words, words
-from guerdon.rewards._text_answers import bare, claims, places
+from guerdon.rewards.answers.text import bare, claims, places
+from guerdon.rewards.answers.visible import visible
+from guerdon.rewards.common.parameters import response_text, shown
+from guerdon.rewards.common.references import accepted
+from guerdon.rewards.common.text import MAX_TEXT, gold_words, words
 from guerdon.types import EvaluateResult, MetricResult
 
 

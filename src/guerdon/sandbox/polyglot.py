@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from guerdon.errors import InputError
-from guerdon.sandbox.artefacts import Artefact, Artefacts, key_of
+from guerdon.sandbox.build_cache import Artefact, Artefacts, key_of
 from guerdon.sandbox.cases import StdinTest, Test, TestResult
 from guerdon.sandbox.execution import NO_VERDICT, Executor, Job, Report
 from guerdon.sandbox.languages import Recipe, Toolchain, how_to_install

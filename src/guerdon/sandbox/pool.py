@@ -6,9 +6,9 @@ import os
 import threading
 import weakref
 
+from guerdon.sandbox.environment import Spec
 from guerdon.sandbox.execution import Job, Report
 from guerdon.sandbox.server import ForkServer, ServerLostError, UnavailableError
-from guerdon.sandbox.surroundings import Spec
 
 TRIES = 2
 """How often a job is run whose fork server was lost. A program has no effect beyond its run, so it may be."""

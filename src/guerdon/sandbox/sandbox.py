@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from guerdon.errors import InputError
 from guerdon.sandbox import languages, polyglot, tiers
-from guerdon.sandbox.artefacts import Artefacts
+from guerdon.sandbox.build_cache import Artefacts
 from guerdon.sandbox.cases import Test, TestResult
 from guerdon.sandbox.comparison import Comparison
+from guerdon.sandbox.environment import Spec, check_preload
 from guerdon.sandbox.execution import Execution, Executor, Job, Report, Tier
 from guerdon.sandbox.judging import run_tests
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.pool import Pool
-from guerdon.sandbox.surroundings import Spec, check_preload
 
 if TYPE_CHECKING:
     from guerdon.sandbox.providers import Provider

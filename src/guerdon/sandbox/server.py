@@ -14,12 +14,12 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from guerdon.sandbox import workplaces
+from guerdon.sandbox import workdirs
+from guerdon.sandbox.environment import AT_START, BOX, Spec, bubblewrap_line, configuration
 from guerdon.sandbox.exchange import Exchange, unpacked
 from guerdon.sandbox.execution import Job, Report, Status, Tier
 from guerdon.sandbox.inside.numbers import machine
 from guerdon.sandbox.inside.request import Answer, Request
-from guerdon.sandbox.surroundings import AT_START, BOX, Spec, bubblewrap_line, configuration
 from guerdon.sandbox.watch import LOOK_S, Watch
 
 START_S = 30.0
@@ -83,7 +83,7 @@ class ForkServer:
         before: list[str] = []
         program = shutil.which("bwrap")
         if self.tier in ("landlock", "none"):
-            box = self._box = workplaces.make(executable=self.spec.commands)
+            box = self._box = workdirs.make(executable=self.spec.commands)
         elif self.tier == "bubblewrap" and program is None:
             raise UnavailableError("bubblewrap is not installed: apt-get install bubblewrap")
         # The process as a whole is meant: it may go on when the thread that is here has long ended.
@@ -298,7 +298,7 @@ class ForkServer:
                     os.waitpid(-process.pid, 0)
         self._let_go()
         if self._box is not None:
-            workplaces.remove(self._box)
+            workdirs.remove(self._box)
             self._box = None
 
 

@@ -7,10 +7,10 @@ import threading
 from dataclasses import dataclass, replace
 
 from guerdon.errors import InputError
+from guerdon.sandbox.environment import Spec
 from guerdon.sandbox.execution import Tier
+from guerdon.sandbox.self_test import Finding, TrialError, tried_escapes, tried_limits
 from guerdon.sandbox.server import ForkServer, ServerLostError, UnavailableError
-from guerdon.sandbox.surroundings import Spec
-from guerdon.sandbox.trials import Finding, TrialError, tried_escapes, tried_limits
 
 TIERS: tuple[Tier, ...] = ("native", "bubblewrap", "landlock")
 """From the strongest to the weakest that still is one."""

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, overload
 
 from guerdon.errors import InputError, error_of_kind
+from guerdon.scoring.buffer import Store
 from guerdon.scoring.files import row_of, write_rows
 from guerdon.scoring.outcome import Outcome, unpack
-from guerdon.scoring.statistics import Accumulator, Statistics
-from guerdon.scoring.store import Store
+from guerdon.scoring.statistics.summary import Accumulator, Statistics
 from guerdon.types import EvaluateResult, Provenance
 
 

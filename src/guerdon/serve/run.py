@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
+from guerdon.scoring.process.worker_process import Load, Worker
 from guerdon.scoring.run import RunOptions, limits_of
-from guerdon.scoring.workers import Load, Worker
-from guerdon.serve.desk import DeskLimits
-from guerdon.serve.link import LinkPeer
+from guerdon.serve.dispatch.dispatcher import DeskLimits
 from guerdon.serve.options import ServeOptions
-from guerdon.serve.resident import RewardResident
+from guerdon.serve.worker.entry import RewardResident
+from guerdon.serve.worker.in_process import LinkPeer
 
 if TYPE_CHECKING:
-    from guerdon.serve.beside import RunningServer
-    from guerdon.serve.front import Ending, Front
+    from guerdon.serve.background import RunningServer
+    from guerdon.serve.http.server import Ending, Front
 
 _BACKLOG = 2048
 
@@ -55,7 +55,7 @@ def serve(*rewards: Any, blocking: bool = True, **options: Any) -> RunningServer
     known = ServeOptions.of(options)
     posts = [post_of(reward, known) for reward in named(rewards)]
     if not blocking:
-        from guerdon.serve.beside import RunningServer
+        from guerdon.serve.background import RunningServer
 
         return RunningServer(known, posts)
     serve_here(known, posts)
@@ -130,8 +130,8 @@ def new_front(
 ) -> Iterator[Front]:
     """What listens for these rewards. Raises MissingExtraError where the extra is not installed."""
     try:
-        from guerdon.serve.front import Front, Stall
-        from guerdon.serve.logs import Log
+        from guerdon.serve.http.access_log import Log
+        from guerdon.serve.http.server import Front, Stall
     except ImportError as error:
         if error.name is not None and error.name.startswith("guerdon"):
             raise

@@ -14,9 +14,9 @@ from guerdon.reward.registry import resolve
 from guerdon.scoring.outcome import Outcome
 from guerdon.scoring.run import score
 from guerdon.settings import setting
-from guerdon.testing.hostile import MALFORMED_TRUTHS, malformed_rows
-from guerdon.testing.trials import Trial, trials_of
-from guerdon.testing.ways import WAYS, Call, HangError, go, in_workers, travels
+from guerdon.testing.adversarial import MALFORMED_TRUTHS, malformed_rows
+from guerdon.testing.call_modes import WAYS, Call, HangError, go, in_workers, travels
+from guerdon.testing.inputs import Trial, trials_of
 from guerdon.types import Sample
 
 REPEATS = 3

@@ -8,13 +8,13 @@ from importlib import import_module
 from typing import Any
 
 from guerdon.errors import BindingError
-from guerdon.reward.composite import Component, named_components
+from guerdon.reward.binding.returns import to_result
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.returns import to_result
-from guerdon.reward.scorer import Explicit
-from guerdon.reward.version import Watch
-from guerdon.trainers.adopted import Adopted, columns_of, picture_of, truth_of
+from guerdon.reward.scorers.base import Explicit
+from guerdon.reward.scorers.composite import Component, named_components
+from guerdon.reward.versioning.version import Watch
+from guerdon.trainers.foreign.base import Adopted, columns_of, picture_of, truth_of
 from guerdon.types import EvaluateResult, MetricResult, Sample
 
 

@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Literal
 
 from guerdon.checks import finite
 from guerdon.errors import BindingError, InvalidResultError
-from guerdon.reward.conventions import missing_parameter
+from guerdon.reward.binding.conventions import missing_parameter
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
+from guerdon.scoring.persistent import Standing
 from guerdon.scoring.run import RunOptions, limits_of, score
-from guerdon.scoring.standing import Standing
 from guerdon.types import EvaluateResult, Sample
 
 OnFailure = Literal["raise", "skip"] | float

@@ -16,7 +16,7 @@ from guerdon.trainers._packages import package
 from guerdon.trainers.adapter import Adapter
 from guerdon.trainers.columns import sample_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import thin_file, word
+from guerdon.trainers.templates import thin_file, word
 from guerdon.types import EvaluateResult, Sample
 
 

@@ -12,7 +12,7 @@ from guerdon.trainers._sums import Sums
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import options_source, plain_name, reward_source, slug
+from guerdon.trainers.templates import options_source, plain_name, reward_source, slug
 from guerdon.types import EvaluateResult
 
 _VERDICT = frozenset({"reward_components", "mask_sample", "failure_kind", "failure_reason"})

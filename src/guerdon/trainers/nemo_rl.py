@@ -18,7 +18,7 @@ from guerdon.trainers._sums import Sums
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import absolute, slug
+from guerdon.trainers.templates import absolute, slug
 from guerdon.types import Sample
 
 _INSTALL = "it comes with NeMo RL's repository, github.com/NVIDIA-NeMo/RL"

@@ -11,7 +11,7 @@ from guerdon.trainers._packages import package, refuse_skip
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import options_source, plain_name, reward_source, slug
+from guerdon.trainers.templates import options_source, plain_name, reward_source, slug
 from guerdon.types import Sample
 
 _INSTALL = "pip install openenv"

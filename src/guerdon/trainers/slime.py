@@ -15,7 +15,7 @@ from guerdon.errors import InputError
 from guerdon.trainers.columns import plain
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import thin_file, word
+from guerdon.trainers.templates import thin_file, word
 from guerdon.types import EvaluateResult, Sample
 
 

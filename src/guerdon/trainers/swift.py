@@ -9,7 +9,7 @@ from guerdon.errors import InputError
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import made, plain_name, word
+from guerdon.trainers.templates import made, plain_name, word
 from guerdon.trainers.trl import asks_for
 from guerdon.types import Sample
 

@@ -23,7 +23,7 @@ from guerdon.trainers._packages import package
 from guerdon.trainers.columns import messages_of, sample_of
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import thin_file, word
+from guerdon.trainers.templates import thin_file, word
 from guerdon.types import EvaluateResult
 
 _INSTALL = "pip install tinker-cookbook"

@@ -11,7 +11,7 @@ from guerdon.errors import BindingError, InputError
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import samples_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import thin_file, word
+from guerdon.trainers.templates import thin_file, word
 from guerdon.types import EvaluateResult, Sample
 
 Numbers = list[float | None]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, samples_of
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import made, plain_name, word
+from guerdon.trainers.templates import made, plain_name, word
 from guerdon.types import EvaluateResult
 
 _OURS = ("mode", "trajectory_ids", "trajectory_rewards", "expected_step")

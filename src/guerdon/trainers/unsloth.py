@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import thin_file, word
+from guerdon.trainers.templates import thin_file, word
 from guerdon.trainers.trl import make
 
 

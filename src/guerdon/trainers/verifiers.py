@@ -16,10 +16,10 @@ from typing import Any
 from guerdon.errors import BindingError
 from guerdon.trainers._packages import package
 from guerdon.trainers.columns import sample_of
+from guerdon.trainers.foreign.verifiers import from_verifiers
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.rubrics import from_verifiers
-from guerdon.trainers.thin import thin_file, word
+from guerdon.trainers.templates import thin_file, word
 from guerdon.types import EvaluateResult, Sample
 
 _OF_A_RUBRIC = ("answer", "info", "task")

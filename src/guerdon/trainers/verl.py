@@ -24,7 +24,7 @@ from guerdon.reward.registry import resolve
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.thin import absolute
+from guerdon.trainers.templates import absolute
 from guerdon.types import EvaluateResult, Sample
 
 _BATCH = (

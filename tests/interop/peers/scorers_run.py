@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import guerdon
-from guerdon.trainers.openevals import from_openevals
+from guerdon.trainers.foreign.openevals import from_openevals
 
 OBJECTS = Path(__file__).with_name("scorer_objects.py")
 

@@ -7,11 +7,11 @@ import numpy
 from safetensors.numpy import save_file
 
 from guerdon import RewardFunction
-from guerdon.train.config import Config
-from guerdon.train.folder import RunFolder
-from guerdon.train.job import Job, Problem
-from guerdon.train.tiny import character_tokenizer
-from guerdon.train.tunix import TunixBackend
+from guerdon.train.backend import Job, Problem
+from guerdon.train.backends.tiny import character_tokenizer
+from guerdon.train.backends.tunix.backend import TunixBackend
+from guerdon.train.config.schema import Config
+from guerdon.train.records.folder import RunFolder
 
 WIDTH, INNER, HEADS, LAYERS = 32, 64, 2, 1
 

@@ -12,8 +12,8 @@ from tunix.rl import rl_cluster
 from tunix.rl.grpo.grpo_learner import GRPOConfig, GRPOLearner
 from tunix.rl.rollout.base_rollout import RolloutConfig
 
-from guerdon.train.config import Config
-from guerdon.train.tunix_model import source_of
+from guerdon.train.backends.tunix.model import source_of
+from guerdon.train.config.schema import Config
 
 KINDS = ("plain", "sometimes", "fails", "slow")
 GENERATIONS = 4

@@ -4,10 +4,10 @@ import json
 import sys
 from pathlib import Path
 
-from guerdon.train.arithmetic import arithmetic, right
-from guerdon.train.compose import read
-from guerdon.train.folder import RunFolder
-from guerdon.train.tunix import TunixBackend
+from guerdon.train.backends.tunix.backend import TunixBackend
+from guerdon.train.config.compose import read
+from guerdon.train.data.arithmetic import arithmetic, right
+from guerdon.train.records.folder import RunFolder
 
 SETTINGS = {"top_p": 1.0, "top_k": None, "max_new_tokens": 4}
 

@@ -14,8 +14,8 @@ from pydantic import BaseModel, RootModel
 
 from format_work import FORMATS, JSON, SERVED, outcomes
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.format import Format, RefusedError, Route, Served, json_bytes
-from guerdon.serve.protocols.openenv import OpenEnvFormat, Session
+from guerdon.serve.formats.base import Format, RefusedError, Route, Served, json_bytes
+from guerdon.serve.formats.openenv import OpenEnvFormat, Session
 from guerdon.types import Sample
 
 TALK = [

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from format_work import FAILURES, SERVED, answer, read, refusal, roles, said, sample_in, write
 from guerdon import weighted
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.format import Served
-from guerdon.serve.protocols.nemo_gym import NemoGymFormat, aggregate, reward_components
+from guerdon.serve.formats.base import Served
+from guerdon.serve.formats.nemo_gym import NemoGymFormat, aggregate, reward_components
 from guerdon.types import Sample
 
 GYM = NemoGymFormat()

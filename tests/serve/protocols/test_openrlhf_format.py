@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from format_work import CRASH, FAILURES, LACKING, TIMEOUT, answer, read, refusal, roles, said, write
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.format import Served
-from guerdon.serve.protocols.openrlhf import OpenRLHFFormat
+from guerdon.serve.formats.base import Served
+from guerdon.serve.formats.openrlhf import OpenRLHFFormat
 from guerdon.types import Sample
 
 RLHF = OpenRLHFFormat()

@@ -12,7 +12,7 @@ from docs_runner import blocks, commands, matches
 from format_work import FORMATS
 from guerdon import RewardFunction
 from guerdon.scoring.outcome import pack
-from guerdon.serve.format import Served
+from guerdon.serve.formats.base import Served
 from guerdon.types import Sample
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "protocols.md"

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from format_work import FAILURES, answer, refusal, roles, said, sample_in, write
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.format import Served
-from guerdon.serve.protocols.reward_kit import RewardKitFormat
+from guerdon.serve.formats.base import Served
+from guerdon.serve.formats.reward_kit import RewardKitFormat
 
 KIT = RewardKitFormat()
 TALK = [{"role": "user", "content": "2 + 2?"}, {"role": "assistant", "content": "4"}]

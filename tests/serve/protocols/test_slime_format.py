@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from format_work import FAILURES, answer, refusal, roles, said, sample_in, write
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.format import Served
-from guerdon.serve.protocols.slime import SlimeFormat
+from guerdon.serve.formats.base import Served
+from guerdon.serve.formats.slime import SlimeFormat
 
 SLIME = SlimeFormat()
 MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2 + 2?"}]

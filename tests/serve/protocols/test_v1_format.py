@@ -24,8 +24,8 @@ from format_work import (
 from guerdon import MetricResult, RewardFunction
 from guerdon.errors import RemoteError
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.format import RefusedError, Served
-from guerdon.serve.protocols.v1 import V1Format, outcome_of_result, result_of
+from guerdon.serve.formats.base import RefusedError, Served
+from guerdon.serve.formats.v1 import V1Format, outcome_of_result, result_of
 from guerdon.types import EvaluateResult, Sample
 
 V1 = V1Format()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from guerdon.accuracy.suite import Case, Ours, Suite
 from guerdon.errors import InputError
-from guerdon.rewards._judge_endpoint import endpoint
+from guerdon.rewards.judge.endpoint import endpoint
 
 FILE = "llmbar_natural_dev.jsonl"
 _RUBRIC = (
@@ -52,5 +52,7 @@ SUITE = Suite(
     files=(FILE,),
     cases=cases,
     lacks=lacks,
-    ours=(Ours("judge (pairwise)", "guerdon.rewards.judge:judge", {"kind": "pairwise"}, threshold=0.501),),
+    ours=(
+        Ours("judge (pairwise)", "guerdon.rewards.judge.reward:judge", {"kind": "pairwise"}, threshold=0.501),
+    ),
 )

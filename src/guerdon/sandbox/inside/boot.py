@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from . import keeper, kernel, landlock, namespaces, seccomp
+from . import kernel, landlock, namespaces, reaper, seccomp
 from .child import Surroundings, limit_all, rehearse
 from .forkserver import ForkServer
 from .numbers import machine
@@ -74,7 +74,7 @@ def main() -> None:
         if config["tier"] == "native":
             namespaces.enter(config, start, inside, lambda pid: tell(pid=pid))
         if config["tier"] in ("landlock", "none"):
-            keeper.stay_behind(config["box"])
+            reaper.stay_behind(config["box"])
         tell(pid=os.getpid())
         start()
         inside()

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from guerdon.scoring.statistics import Histogram
-from guerdon.train.statistics import Observation
-from guerdon.train.trends import Turn
+from guerdon.scoring.statistics.summary import Histogram
+from guerdon.train.diagnostics.step_statistics import Observation
+from guerdon.train.diagnostics.trends import Turn
 from guerdon.types import EvaluateResult, Sample
 
 

@@ -6,8 +6,8 @@ import time
 from collections import deque
 from typing import Any
 
-from guerdon.train.folder import RunFolder
-from guerdon.train.lines import StepLines
+from guerdon.train.records.folder import RunFolder
+from guerdon.train.records.jsonl import StepLines
 from guerdon.train.sinks.base import StepReport
 
 

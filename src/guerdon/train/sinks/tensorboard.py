@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import MissingExtraError
-from guerdon.scoring.statistics import Histogram
+from guerdon.scoring.statistics.summary import Histogram
 from guerdon.train.sinks.base import StepReport
 
 

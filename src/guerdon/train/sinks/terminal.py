@@ -15,10 +15,10 @@ from rich.table import Column
 from rich.text import Text
 
 from guerdon.console import clean, duration, print_sample, print_statistics
-from guerdon.scoring.findings import figure, percent
-from guerdon.scoring.statistics import Accumulator
+from guerdon.scoring.statistics.findings import figure, percent
+from guerdon.scoring.statistics.summary import Accumulator
+from guerdon.train.diagnostics.trends import Alarm
 from guerdon.train.sinks.base import StepReport
-from guerdon.train.trends import Alarm
 
 STATISTICS_STEPS = 10
 """Steps between two blocks of statistics, where they are asked for."""

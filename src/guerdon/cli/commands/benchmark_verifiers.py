@@ -1,0 +1,289 @@
+"""``guerdon benchmark-verifiers``: how often rewards agree with labels that are known to be right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from guerdon.cli.options import (
+    POSITIVE,
+    DataFlags,
+    Parsed,
+    check_variables,
+    data_options,
+    debug_option,
+    find_reward,
+    option,
+    parameter_option,
+    timeout_option,
+    workers_option,
+)
+from guerdon.errors import InputError
+
+if TYPE_CHECKING:
+    from guerdon.accuracy.benchmark import SuiteReport
+    from guerdon.accuracy.folder import Folder
+    from guerdon.accuracy.suite import Suite
+    from guerdon.cli.output import Gauge
+    from guerdon.scoring.results import Progress
+
+
+def parse_threshold(value: str | float) -> float:
+    """A finite number, also from text.
+
+    >>> parse_threshold("0.5")
+    0.5
+    """
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not abs(number) < float("inf"):
+        raise InputError(f"{value!r} is no threshold; give a number such as 0.5")
+    return number
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What the command line asks for."""
+
+    suites: tuple[str, ...]
+    data: str | None
+    out: str | None
+    overwrite: bool
+    peers: bool
+    limit: int | None
+    kinds: bool
+    list_only: bool
+    as_json: bool
+    rewards: tuple[str, ...]
+    rows: str | None
+    label: str
+    kind_column: str | None
+    threshold: float
+    parameters: Mapping[str, Any]
+    workers: int | None
+    timeout: float | None
+    flags: DataFlags
+
+
+@click.command("benchmark-verifiers", short_help="Measure rewards on labelled answers.")
+@click.argument("suites", nargs=-1, metavar="[SUITE]...")
+@option("--data", metavar="DIR", help="The labelled data; by default $GUERDON_DATA, else ../shared/data.")
+@option("-o", "--out", metavar="DIR", help="Write results, disagreements and the table to a folder.")
+@option("--overwrite", is_flag=True, help="Run anew what the folder holds already.")
+@option(
+    "--peers/--no-peers",
+    default=True,
+    show_default=True,
+    envvar="GUERDON_RUN_PEERS",
+    help="Run other projects' verifiers beside, where they are installed.",
+)
+@option("--limit", type=POSITIVE, help="Run that many cases of a suite at most: a fixed, spread sample.")
+@option("--kinds", is_flag=True, help="Break each table down by kind of case.")
+@option("--list", "list_only", is_flag=True, help="List the suites and run nothing.")
+@option("--json", "as_json", is_flag=True, help="Print one JSON object in place of the tables.")
+@option("--reward", "rewards", multiple=True, help="A reward to measure on rows of your own. Repeatable.")
+@option("--rows", metavar="DATA", help="Your labelled rows, read as score reads its data.")
+@option(
+    "--label",
+    metavar="COLUMN",
+    default="label",
+    show_default=True,
+    help="The column that says which are right.",
+)
+@option("--kind-column", metavar="COLUMN", help="A column of your rows to break the table down by.")
+@option(
+    "--threshold",
+    type=Parsed(parse_threshold, "number"),
+    default="0.5",
+    show_default=True,
+    help="The score from which on a reward of your choice says right.",
+)
+@parameter_option
+@data_options
+@workers_option
+@timeout_option
+@debug_option
+def benchmark_verifiers(**given: Any) -> None:
+    """Compare the verdicts of rewards with labels: precision, recall, accuracy and F1 of "right".
+
+    Each SUITE is a labelled set of answers (see --list; by default all are run), with rewards of the
+    catalogue and, where they are installed, other projects' verifiers on the same cases.
+
+    \b
+    guerdon benchmark-verifiers gsm8k --out results
+    guerdon benchmark-verifiers --reward math --rows labelled.jsonl
+
+    An interrupted run keeps what is finished in --out, and goes on from there when it is called again.
+    Exits with status 1 if a reward of the catalogue came to no verdict at all, and 130 after Ctrl-C.
+    """
+    request = Request(**given)
+    _check_flags(request)
+    if request.list_only:
+        _list(request)
+        return
+    from guerdon.accuracy.folder import Folder
+
+    suites, data = _chosen(request)
+    folder = None if request.out is None else Folder(request.out)
+    _run(request, suites, data, folder)
+
+
+def _check_flags(request: Request) -> None:
+    check_variables()
+    if (request.rows is None) != (not request.rewards):
+        raise InputError(
+            "--reward and --rows belong together: the reward to measure, and labelled rows for it"
+        )
+    if request.rows is not None and request.suites:
+        raise InputError("give either suites, or --reward and --rows")
+    if request.parameters and not request.rewards:
+        raise InputError("--param sets a parameter of --reward; the suites have parameters of their own")
+    if request.overwrite and request.out is None:
+        raise InputError("--overwrite needs the folder: --out DIR")
+
+
+def _chosen(request: Request) -> tuple[list[Suite], Path | None]:
+    """The suites to run, and the folder of their data."""
+    from guerdon.accuracy.discovery import choose, data_folder, find_suites
+
+    if request.rows is not None:
+        return [_own_rows(request, request.rows)], None
+    suites = choose(request.suites, find_suites())
+    if not suites:
+        raise InputError(
+            "there are no suites; measure a reward on rows of your own: --reward NAME --rows DATA"
+        )
+    return suites, data_folder(request.data)
+
+
+def _own_rows(request: Request, source: str) -> Suite:
+    from guerdon.accuracy.labelled import labelled, suite_name
+    from guerdon.accuracy.suite import Ours
+    from guerdon.cli.output import prints_to_stderr
+    from guerdon.data.source import REJECTED
+
+    with prints_to_stderr():
+        for reward in request.rewards:
+            find_reward(reward, request.parameters)
+    data = request.flags.open(source, None)
+    survey = request.flags.check(data)
+    rejected = Path(suite_name(source) + REJECTED)
+    rows = data.good_rows(rejected=rejected) if request.flags.skip_bad_rows else data.rows()
+    if survey.bad:
+        click.echo(f"{survey.bad:,} malformed rows are left out, see {rejected}", err=True)
+    ours = [Ours(reward, reward, request.parameters, request.threshold) for reward in request.rewards]
+    return labelled(
+        rows, ours, label=request.label, kind=request.kind_column, name=suite_name(source), title=source
+    )
+
+
+def _list(request: Request) -> None:
+    from guerdon.accuracy.discovery import choose, find_suites
+
+    suites = choose(request.suites, find_suites())
+    if request.as_json:
+        told = [
+            {
+                "suite": suite.name,
+                "title": suite.title,
+                "files": list(suite.files),
+                "rewards": [ours.label for ours in suite.ours],
+                "peers": [peer.label for peer in suite.peers],
+                "aim": suite.aim,
+            }
+            for suite in suites
+        ]
+        click.echo(json.dumps({"suites": told}))
+        return
+    for suite in suites:
+        click.echo(f"{suite.name}: {suite.title}")
+        click.echo(f"  measures {', '.join(ours.label for ours in suite.ours)}")
+        if suite.peers:
+            click.echo(f"  beside {', '.join(peer.label for peer in suite.peers)}")
+
+
+def _run(request: Request, suites: Sequence[Suite], data: Path | None, folder: Folder | None) -> None:
+    from guerdon.accuracy.benchmark import Options, SuiteReport, run_suite
+    from guerdon.cli.app import INTERRUPTED
+    from guerdon.cli.output import output, prints_to_stderr
+    from guerdon.report.accuracy import EXPLANATION, print_report
+
+    options = Options(
+        peers=request.peers,
+        limit=request.limit,
+        workers=request.workers,
+        timeout=request.timeout,
+        overwrite=request.overwrite,
+    )
+    reports: list[SuiteReport] = []
+    interrupted = False
+    for suite in suites:
+        report = SuiteReport(suite)
+        try:
+            with prints_to_stderr(), _Shown() as shown:
+                run_suite(suite, data, options, folder=folder, show=shown, report=report)
+        except KeyboardInterrupt:
+            interrupted = True
+        if report.measurements or report.left_out:
+            reports.append(report)
+            if not request.as_json:
+                print_report(report, output(), kinds=request.kinds)
+        if folder is not None:
+            _write(folder, reports)
+        if interrupted:
+            break
+    if request.as_json:
+        told = {"complete": not interrupted, "suites": [report.to_dict() for report in reports]}
+        click.echo(json.dumps(told, allow_nan=False))
+    elif any(report.cases for report in reports):
+        click.echo(click.wrap_text(f"{EXPLANATION}."), err=True)
+    if interrupted:
+        _say_interrupted(request)
+        raise SystemExit(INTERRUPTED)
+    if not all(report.ok for report in reports):
+        raise SystemExit(1)
+
+
+def _write(folder: Folder, reports: Sequence[SuiteReport]) -> None:
+    from guerdon.report.accuracy import markdown
+
+    folder.write_table({"suites": [report.to_dict() for report in reports]}, markdown(reports))
+
+
+def _say_interrupted(request: Request) -> None:
+    how = "call it again to go on" if request.out else "with --out DIR they would be kept"
+    click.echo(f"Interrupted: the verifiers that were finished are shown; {how}", err=True)
+
+
+class _Shown:
+    """How far the verifier that runs is, each with a bar of its own."""
+
+    def __init__(self) -> None:
+        self._gauge: Gauge | None = None
+        self._of: tuple[str, str] | None = None
+
+    def __enter__(self) -> _Shown:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self._gauge is not None:
+            self._gauge.__exit__(None, None, None)
+
+    def __call__(self, suite: str, verifier: str, progress: Progress) -> None:
+        from guerdon.cli.output import Gauge
+
+        if self._gauge is None or self._of != (suite, verifier):
+            self._close()
+            self._gauge, self._of = Gauge(f"{suite}, {verifier}"), (suite, verifier)
+        note = f"{progress.failed:,} failed" if progress.failed else ""
+        self._gauge.count(progress.done, progress.total or progress.done, note)

@@ -1,0 +1,129 @@
+"""``guerdon preview``: a few samples with the verdicts of one reward or several, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from guerdon.cli.options import (
+    POSITIVE,
+    DataFlags,
+    LimitFlags,
+    OneALine,
+    check_variables,
+    data_options,
+    debug_option,
+    find_reward,
+    limit_options,
+    option,
+    parameter_option,
+)
+from guerdon.errors import InputError
+
+if TYPE_CHECKING:
+    from guerdon.reward.function import RewardFunction
+    from guerdon.scoring.results import Scores
+    from guerdon.types import Sample
+
+
+@click.command(short_help="Show a few samples with their scores and reasons.")
+@click.argument("rewards", nargs=-1, metavar="[REWARD]...")
+@option(
+    "--metrics-folders",
+    "folders",
+    metavar="NAME=FOLDER",
+    type=OneALine(),
+    multiple=True,
+    help="A folder whose main.py has a function evaluate, and what to call it. Repeatable, and several "
+    "may follow one flag; in the variable, one a line.",
+)
+@option("--samples", "source", metavar="DATA", required=True, help="Where the samples are, as for score.")
+@option(
+    "--max-samples",
+    type=POSITIVE,
+    default=5,
+    show_default=True,
+    help="Show that many samples at most.",
+)
+@parameter_option
+@data_options
+@limit_options
+@debug_option
+def preview(
+    rewards: tuple[str, ...],
+    folders: tuple[str, ...],
+    source: str,
+    max_samples: int,
+    parameters: dict[str, Any],
+    flags: DataFlags,
+    limits: LimitFlags,
+) -> None:
+    """Score the first samples with each REWARD and show prompt, response, scores, metrics and reasons.
+
+    \b
+    guerdon preview --metrics-folders "relevance=./metrics/relevance" \\
+                    --samples samples.jsonl
+    guerdon preview my_rewards.py::brief math --samples samples.jsonl
+
+    Exits with status 1 if a reward failed on every sample.
+    """
+    from guerdon.cli.output import prints_to_stderr
+    from guerdon.scoring.run import score
+
+    check_variables()
+    with prints_to_stderr():
+        found = _rewards(rewards, folders, parameters)
+        data = flags.open(source, max_samples)
+        flags.check(data)
+        samples = list(data.samples() if flags.skip_bad_rows else data)
+        scores = {
+            name: score(reward, samples, **limits.options(), on_error="result")
+            for name, reward in found.items()
+        }
+    _show(samples, scores)
+    if any(not s.scored and s.failed for s in (run.statistics() for run in scores.values())):
+        raise SystemExit(1)
+
+
+def _rewards(
+    rewards: Sequence[str], folders: Sequence[str], parameters: dict[str, Any]
+) -> dict[str, RewardFunction]:
+    """The rewards by the name under which each is shown, folders first."""
+    # Words with an equals sign stand after one --metrics-folders, as with a parser that takes several.
+    further = [word for word in rewards if folders and "=" in word]
+    found: dict[str, RewardFunction] = {}
+    for text in (*folders, *further):
+        name, equals, folder = text.partition("=")
+        if not (equals and name.strip() and folder.strip()):
+            raise InputError(
+                f"--metrics-folders {text!r} is not of the form name=folder, such as "
+                "relevance=./metrics/relevance"
+            )
+        if name.strip() in found:
+            raise InputError(f"--metrics-folders gives the name {name.strip()!r} twice")
+        found[name.strip()] = find_reward(folder.strip(), parameters).named(name.strip())
+    plain = [word for word in rewards if word not in further]
+    for position, text in enumerate(plain):
+        if text in plain[:position]:
+            raise InputError(f"{text} is given twice")
+        reward = find_reward(text, parameters)
+        name = reward.name if reward.name not in found else text
+        found[name] = reward.named(name)
+    if not found:
+        raise InputError('there is nothing to preview; name a reward, or --metrics-folders "name=folder"')
+    return found
+
+
+def _show(samples: Sequence[Sample], scores: dict[str, Scores]) -> None:
+    from guerdon.cli.output import output
+    from guerdon.console import print_sample, print_statistics
+
+    console = output()
+    for index, sample in enumerate(samples):
+        print_sample(index, sample, {name: run[index] for name, run in scores.items()}, console)
+    for number, (name, run) in enumerate(scores.items()):
+        if number:
+            console.print()
+        print_statistics(run.statistics(), console, f"{name} {run.version}")

@@ -1,0 +1,303 @@
+"""``guerdon rewards``: what is registered, and what there is to know about one reward."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from guerdon.cli.options import debug_option, find_reward, option
+from guerdon.errors import RewardError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from guerdon.reward.function import RewardFunction
+
+_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
+_ITEM = re.compile(r"[-*] |\d+\. ")
+_SETTING = re.compile(r"(?:\w+\.)*Setting\[(.+)\]")
+_SCALE = re.compile(r"^[ \t]*Scale:\s*(.+?)(?:\n[ \t]*\n|\Z)", re.DOTALL | re.MULTILINE)
+
+json_option = option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A registered reward in a sentence, or why it cannot be loaded."""
+
+    name: str
+    summary: str
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A parameter that the user sets."""
+
+    name: str
+    annotation: str | None
+    default: str | None
+    """As Python writes it; None where there is none, so that it has to be given."""
+    setting: bool = False
+    """Whether it is a Setting, which no column of the data gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What there is to know about one reward."""
+
+    name: str
+    version: str
+    summary: str
+    scale: str | None
+    kind: str
+    """How it is called, such as ``sync, a sample at a time``."""
+    binds: list[str]
+    """What it takes from the sample; a question mark where it can do without."""
+    parameters: list[Given]
+    components: dict[str, float | None]
+    """The parts of a composition and their weights."""
+    docstring: str
+    example: str | None
+
+
+@click.group(invoke_without_command=True, short_help="List the registered rewards, or show one of them.")
+@json_option
+@debug_option
+@click.pass_context
+def rewards(context: click.Context, as_json: bool) -> None:
+    """List the rewards that are registered, with a sentence each; show tells all about one."""
+    if context.invoked_subcommand is not None:
+        return
+    from guerdon.cli.output import output, prints_to_stderr
+    from guerdon.reward.loading.names import registered_names
+
+    with prints_to_stderr():
+        entries = [_entry(name) for name in registered_names()]
+    if as_json:
+        click.echo(json.dumps([asdict(entry) for entry in entries]))
+    elif entries:
+        _print_entries(entries, output())
+    else:
+        click.echo("no rewards are registered", err=True)
+
+
+@rewards.command(short_help="Show a reward's parameters, scale and example.")
+@click.argument("name")
+@json_option
+@debug_option
+def show(name: str, as_json: bool) -> None:
+    """Show what NAME binds, its parameters with their defaults, its scale, its docstring and an example.
+
+    NAME is a registered name, or leads to a reward in any way that a REWARD does.
+    """
+    from guerdon.cli.output import output, prints_to_stderr
+
+    with prints_to_stderr():
+        card = card_of(find_reward(name, {}))
+    if as_json:
+        click.echo(json.dumps(asdict(card)))
+    else:
+        _print_card(card, output())
+
+
+def _entry(name: str) -> Entry:
+    try:
+        return Entry(name, first_sentence(docstring_of(find_reward(name, {}))))
+    except RewardError as error:
+        return Entry(name, "", str(error))
+
+
+def docstring_of(reward: RewardFunction) -> str:
+    """The docstring of the function, the class or the server behind; ``""`` where there is none."""
+    target: Any = reward.func
+    for inner in ("func", "server"):  # a functools.partial, a reward server as a function
+        target = getattr(target, inner, target)
+    return inspect.getdoc(target) or "" if target is not None else ""
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a docstring on one line.
+
+    >>> first_sentence("One point\\nfor brevity. Else none.")
+    'One point for brevity.'
+    """
+    paragraph = text.strip().partition("\n\n")[0]
+    found = _SENTENCE.match(paragraph)
+    return " ".join((found[1] if found else paragraph).split())
+
+
+def card_of(reward: RewardFunction) -> Card:
+    """What there is to know about a reward."""
+    text = docstring_of(reward)
+    scale = _SCALE.search(text)
+    binds, parameters = _taken(reward)
+    return Card(
+        name=reward.name,
+        version=reward.version,
+        summary=first_sentence(text),
+        scale=" ".join(scale[1].split()) if scale else None,
+        kind=f"{'async' if reward.is_async else 'sync'}, "
+        f"{'many samples' if reward.is_batch else 'a sample'} at a time",
+        binds=binds,
+        parameters=parameters,
+        components={component.name: component.weight for component in reward.components},
+        docstring=text,
+        example=_example(text),
+    )
+
+
+def _taken(reward: RewardFunction) -> tuple[list[str], list[Given]]:
+    """What a function takes from the sample, and what the user sets.
+
+    Keyword-only parameters are the user's, and so are a class's for its constructor; of the others
+    those with a default that no sample has a standard name for may be either, and are listed as both.
+    """
+    from guerdon.reward.binding.conventions import STANDARD_NAMES
+    from guerdon.reward.factory import Recipe
+    from guerdon.reward.function import RewardFunction
+    from guerdon.reward.scorers.base import FunctionScorer
+
+    scorer = reward.scorer
+    if isinstance(scorer, Recipe):
+        parts = [part.reward for part in scorer.components if isinstance(part.reward, RewardFunction)]
+        names = [name for part in parts for name in _taken(part)[0]]
+        return list(dict.fromkeys(names)), [_given(p) for p in scorer.settable if p.kind is not p.VAR_KEYWORD]
+    if not isinstance(scorer, FunctionScorer):
+        return [], []
+    binds: list[str] = []
+    mine: list[Given] = []
+    for parameter in _signature(scorer.function):
+        optional = parameter.default is not parameter.empty
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            mine.append(_given(parameter))
+        elif parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            binds.append(f"{parameter.name}?" if optional else parameter.name)
+            if optional and parameter.name not in STANDARD_NAMES:
+                mine.append(_given(parameter))
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            binds.append("every column")
+    if inspect.isclass(scorer.target):
+        mine += [_given(p) for p in _signature(scorer.target) if p.kind is not p.VAR_KEYWORD]
+    return binds, mine
+
+
+def _signature(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+def _given(parameter: inspect.Parameter) -> Given:
+    empty = parameter.empty
+    annotation = parameter.annotation
+    # Text already where the module postpones annotations; formatting it would put quotes around it.
+    shown = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    setting = _SETTING.fullmatch(shown)
+    return Given(
+        parameter.name,
+        None if annotation is empty else setting[1] if setting else shown,
+        None if parameter.default is empty else repr(parameter.default),
+        setting=setting is not None,
+    )
+
+
+def _example(text: str) -> str | None:
+    """The examples of a docstring as they would be typed, with what they print."""
+    lines: list[str] = []
+    try:
+        examples = doctest.DocTestParser().get_examples(text)
+    except ValueError:  # an example with faulty blanks is no reason to show nothing
+        return None
+    for example in examples:
+        first, *rest = example.source.rstrip("\n").split("\n")
+        lines += [f">>> {first}", *(f"... {line}" for line in rest), *example.want.splitlines()]
+    return "\n".join(lines) or None
+
+
+# On the terminal.
+
+
+def _print_entries(entries: list[Entry], console: Console) -> None:
+    from rich.text import Text
+
+    from guerdon.console import clean
+
+    wide = min(max(len(entry.name) for entry in entries), 24) + 2
+    for entry in entries:
+        said = f"cannot be loaded: {entry.error}" if entry.error else entry.summary or "(no docstring)"
+        body = Text(clean(" ".join(said.split()), console), style="red" if entry.error else "")
+        _beside(clean(entry.name, console), wide, body, console)
+
+
+def _beside(label: str, wide: int, body: Any, console: Console) -> None:
+    """A label, and beside it a text wrapped within its own column."""
+    from rich.text import Text
+
+    for number, line in enumerate(body.wrap(console, max(min(console.width, 100) - wide, 20)) or [Text()]):
+        line.rstrip()
+        head = Text(f"{label if number == 0 else '':<{wide}}", style="bold")
+        console.print(head + line, soft_wrap=True)
+
+
+def _print_card(card: Card, console: Console) -> None:
+    from rich.text import Text
+
+    from guerdon.console import clean
+
+    facts: Mapping[str, str] = {
+        "reward": card.name,
+        "version": card.version,
+        "called": card.kind,
+        "scale": card.scale or "",
+        "binds": ", ".join(card.binds),
+        "parts": ", ".join(n if w is None else f"{w:g} {n}" for n, w in card.components.items()),
+        "parameters": "\n".join(map(_parameter_line, card.parameters)),
+    }
+    for label, fact in facts.items():
+        if fact:
+            _beside(label, 12, Text(clean(fact, console)), console)
+    for paragraph in _paragraphs(card.docstring):
+        console.print()
+        _beside("", 2, Text(clean(paragraph, console)), console)
+    if card.example:
+        console.print()
+        for line in card.example.splitlines():  # not wrapped: it is to be copied
+            console.print(Text(clean(f"  {line}", console)), soft_wrap=True)
+
+
+def _parameter_line(given: Given) -> str:
+    annotation = f": {given.annotation}" if given.annotation else ""
+    default = "  (to be given)" if given.default is None else f" = {given.default}"
+    return f"{given.name}{annotation}{default}{'  (never from a row)' if given.setting else ''}"
+
+
+def _paragraphs(text: str) -> list[str]:
+    """The paragraphs of a docstring but for its examples; those without a layout of their own on one line."""
+    parts = [part.strip("\n") for part in re.split(r"\n[ \t]*\n", text)]
+    return [_unwrapped(part) for part in parts if not part.lstrip().startswith(">>>")]
+
+
+def _unwrapped(part: str) -> str:
+    """A paragraph on one line, each item of a list on one; as it is where it is laid out otherwise.
+
+    >>> _unwrapped("One of\\n- this,\\n  or that\\n- these"), _unwrapped("A table:\\n    1 2")
+    ('One of\\n- this, or that\\n- these', 'A table:\\n    1 2')
+    """
+    lines: list[str] = []
+    for line in part.split("\n"):
+        if not lines or _ITEM.match(line):
+            lines.append(line)
+        elif line[:1].isspace() and not _ITEM.match(lines[-1]):
+            return part
+        else:
+            lines[-1] += f" {line.strip()}"
+    return "\n".join(lines)

@@ -1,0 +1,324 @@
+"""``guerdon serve``: rewards over HTTP."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from guerdon._version import __version__
+from guerdon.cli.options import (
+    POSITIVE,
+    Parsed,
+    ScopedParameter,
+    bundled,
+    check_parameters,
+    check_variables,
+    debug_option,
+    option,
+    setting_option,
+    timeout_option,
+    unique,
+)
+from guerdon.errors import InputError, MissingExtraError
+from guerdon.settings import parse_bytes, parse_seconds
+
+if TYPE_CHECKING:
+    from guerdon.serve.http.server import Ending
+    from guerdon.serve.options import ServeOptions
+    from guerdon.serve.reload.reloader import Wanted
+    from guerdon.serve.run import Post
+
+_NAMED = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
+
+
+def parse_wait(value: str | float) -> float:
+    """A number of seconds, also 0.
+
+    >>> parse_wait("0"), parse_wait("1m")
+    (0.0, 60.0)
+    """
+    return 0.0 if str(value).strip() in ("0", "0s", "0.0") else parse_seconds(value)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerFlags:
+    """What the command line says of the server; the names are those of ServeOptions."""
+
+    host: str
+    port: int
+    api_key: tuple[str, ...]
+    api_keys_file: str | None
+    allow_anonymous: bool
+    workers: int | None
+    concurrency: int | None
+    timeout: float | None
+    request_timeout: float
+    max_memory: int | None
+    max_body: int
+    max_queue: int
+    max_connections: int
+    drain: float
+    tls_cert: str | None
+    tls_key: str | None
+    tls_key_password: str | None
+    journal: str | None
+    journal_bytes: int
+    access_log: bool
+    quiet: bool
+    log_format: str
+
+    def options(self) -> ServeOptions:
+        """Raises InputError for what does not go together."""
+        from guerdon.serve.options import ServeOptions
+
+        return ServeOptions.of({name: getattr(self, name) for name in self.__dataclass_fields__})
+
+
+_DURATION = Parsed(parse_seconds, "duration")
+_SIZE = Parsed(parse_bytes, "size")
+_server_options = bundled(
+    ServerFlags,
+    "flags",
+    [
+        option("--host", default="127.0.0.1", show_default=True, help="The address to listen on."),
+        option(
+            "--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
+            help="The port to listen on; 0 takes a free one.",
+        ),
+        option(
+            "--api-key", metavar="KEY", multiple=True,
+            help="A key that callers must send. Repeatable; in the variable, with spaces between.",
+        ),
+        option(
+            "--api-keys-file", metavar="FILE",
+            help="A file with a key a line, which is read again when it changes.",
+        ),
+        option(
+            "--allow-anonymous", is_flag=True,
+            help="Serve without a key on an address that other machines reach.",
+        ),
+        setting_option(
+            "workers", "count", "one a processor for sync rewards, one for async ones",
+            "Worker processes for each reward.",
+        ),
+        setting_option("concurrency", "count", "the reward's own, or 64"),
+        timeout_option,
+        option(
+            "--request-timeout", type=_DURATION, default="300s", show_default=True,
+            help="How long a request may take, waiting included.",
+        ),
+        setting_option("max_memory", "bytes", "4GiB"),
+        option(
+            "--max-body", type=_SIZE, default="64MB", show_default=True,
+            help="How large the body of a request may be.",
+        ),
+        option(
+            "--max-queue", type=POSITIVE, default=1024, show_default=True,
+            help="Requests that may wait or be in the works, for each reward.",
+        ),
+        option(
+            "--max-connections", type=POSITIVE, default=4096, show_default=True,
+            help="Connections that may be open at once.",
+        ),
+        option(
+            "--drain", type=Parsed(parse_wait, "duration"), default="30s", show_default=True,
+            help="How long what is in flight is waited for when the server is told to stop.",
+        ),
+        option("--tls-cert", metavar="FILE", help="The certificate, with its chain, to serve HTTPS with."),
+        option("--tls-key", metavar="FILE", help="The private key of the certificate."),
+        option("--tls-key-password", metavar="TEXT", help="What the private key is encrypted with."),
+        option("--journal", metavar="FILE", help="Keep requests with their responses in a SQLite file."),
+        option(
+            "--journal-bytes", type=_SIZE, default="256MB", show_default=True,
+            help="How large the journal may grow; the oldest requests give way.",
+        ),
+        option("--access-log", is_flag=True, help="Log every request, not only those that fail or are slow."),
+        option("--quiet", is_flag=True, help="Log no request, whatever becomes of it."),
+        option(
+            "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
+            help="How the log is written.",
+        ),
+    ],
+)  # fmt: skip
+
+
+@click.command(short_help="Serve rewards over HTTP, in every format that trainers speak.")
+@click.argument("rewards", nargs=-1, required=True, metavar="REWARD...")
+@option(
+    "--param",
+    "parameters",
+    type=ScopedParameter(),
+    multiple=True,
+    callback=unique,
+    help="A parameter of the rewards, or of one where it has a name of its own: strict.tolerance=0. "
+    "Repeatable; in the variable, one a line.",
+)
+@option("--reload", "reloads", is_flag=True, help="Load the rewards anew when one of their files changes.")
+@_server_options
+@debug_option
+def serve(rewards: tuple[str, ...], parameters: dict[str, Any], reloads: bool, flags: ServerFlags) -> None:
+    """Serve each REWARD under /rewards/NAME/..., and the first one at the root too.
+
+    \b
+    guerdon serve my_rewards.py::brief
+    guerdon serve math strict=my_rewards.py::exact --param strict.tolerance=0
+
+    NAME=REWARD serves a reward under another name. The server binds this machine alone unless --host says
+    otherwise, and then wants a key.
+
+    SIGTERM and Ctrl-C end it with status 0, once what is in flight is answered; a second Ctrl-C ends it at
+    once, with status 130.
+    """
+    from guerdon.cli.output import prints_to_stderr
+    from guerdon.serve.run import bound
+
+    check_variables()
+    options = flags.options()
+    wanted = _wanted(rewards, parameters)
+    _check_extra()
+    # Before the rewards are loaded, which may take long: a port that is taken is known at once.
+    with prints_to_stderr(), bound(options.host, options.port) as listener:
+        teller = _Teller(options)
+        if reloads:
+            from guerdon.serve.reload.reloader import Told, serve_reloading
+
+            told = Told(teller.ready, teller.reloaded, teller.failed, teller.stopping)
+            ending = serve_reloading(options, wanted, told, listener)
+        else:
+            from guerdon.serve.reload.reloader import posts_of
+            from guerdon.serve.run import serve_here
+
+            posts = posts_of(wanted, options)
+            ending = serve_here(
+                options, posts, listener, lambda url: teller.ready(url, posts), teller.stopping
+            )
+    teller.stopped(ending)
+
+
+def _check_extra() -> None:
+    try:
+        import fastapi  # noqa: F401
+        import httptools  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError.of("serve", "serving") from error
+
+
+def _wanted(words: Sequence[str], parameters: Mapping[str, Any]) -> list[Wanted]:
+    """What the words of the command line ask for, each with the parameters that are for it."""
+    from guerdon.serve.reload.reloader import Wanted
+
+    split = [(match[1], match[2]) if (match := _NAMED.fullmatch(word)) else (None, word) for word in words]
+    scopes = {name or spec for name, spec in split}
+    scoped = [(*name.rpartition("."), value) for name, value in parameters.items()]
+    for scope, dot, name, _ in scoped:
+        if dot and scope not in scopes:
+            raise InputError(
+                f"--param {scope}.{name} is for none of the rewards; serve one under that name: {scope}=REWARD"
+            )
+    found = []
+    for given, spec in split:
+        mine = {name: value for scope, _, name, value in scoped if scope in ("", given or spec)}
+        check_parameters(spec, mine)
+        found.append(Wanted(spec, given, mine))
+    return found
+
+
+class _Teller:
+    """What a person, or with a JSON log a machine, is told of the server, on standard error."""
+
+    def __init__(self, options: ServeOptions) -> None:
+        self._options = options
+        self._versions: dict[str, str] = {}
+
+    def ready(self, url: str, posts: Sequence[Post]) -> None:
+        """It answers."""
+        self._versions = {post.name: post.version for post in posts}
+        rewards = [
+            {"name": post.name, "version": post.version, "url": _url_of(url, number, post)}
+            for number, post in enumerate(posts)
+        ]
+        self._say(_welcome(url, posts, self._options), "serving", url=url, rewards=rewards)
+
+    def reloaded(self, posts: Sequence[Post]) -> None:
+        """A change is served."""
+        before, self._versions = self._versions, {post.name: post.version for post in posts}
+        changes = [
+            f"{name} {before.get(name, 'new')} -> {version}"
+            for name, version in self._versions.items()
+            if before.get(name) != version
+        ]
+        text = f"Reloaded: {', '.join(changes) or 'no version has changed'}"
+        self._say(text, text, rewards=[{"name": p.name, "version": p.version} for p in posts])
+
+    def failed(self, reason: str) -> None:
+        """A change cannot be served."""
+        text = f"Not reloaded: {' '.join(reason.split())}; what was served before still is"
+        self._say(text, text, level="error")
+
+    def stopping(self, in_flight: int) -> None:
+        """It was told to stop."""
+        if in_flight:
+            waited = f"{_count(in_flight, 'request')} in flight, waited for {self._options.drain:g} s at most"
+            text = f"Stopping: {waited}; Ctrl-C ends it at once"
+            self._say(text, text, in_flight=in_flight)
+
+    def stopped(self, ending: Ending) -> None:
+        """It has ended."""
+        parts = []
+        if ending.finished or ending.refused:
+            parts.append(f"{_count(ending.finished, 'request')} finished")
+        if ending.refused:
+            parts.append(f"{ending.refused:,} refused")
+        if ending.sockets:
+            parts.append(f"{_count(ending.sockets, 'socket')} closed")
+        text = f"Stopped{': ' if parts else ''}{', '.join(parts)}"
+        self._say(text, "stopped", finished=ending.finished, refused=ending.refused, sockets=ending.sockets)
+
+    def _say(self, text: str, message: str, *, level: str = "info", **fields: Any) -> None:
+        from guerdon.cli.app import printable
+
+        if self._options.log_format == "json":
+            at = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
+            text = json.dumps({"time": at, "level": level, "message": message, **fields})
+        click.echo(printable(text), err=True)
+
+
+def _welcome(url: str, posts: Sequence[Post], options: ServeOptions) -> str:
+    from guerdon.serve.formats import FORMATS
+    from guerdon.serve.options import is_loopback
+
+    columns = [(post.name, f"version {post.version}", _url_of(url, i, post)) for i, post in enumerate(posts)]
+    widths = [max(len(column[i]) for column in columns) for i in range(2)]
+    lines = [f"Guerdon {__version__} serves {_count(len(posts), 'reward')} at {url}", ""]
+    lines += [f"  {name:{widths[0]}}  {version:{widths[1]}}  {where}" for name, version, where in columns]
+    facts = {
+        "formats": ", ".join(format.name for format in FORMATS),
+        "docs": f"{url}/docs",
+        "key": "needed, as Authorization: Bearer KEY or X-Api-Key: KEY",
+        "journal": options.journal,
+        "stop": f"Ctrl-C; what is in flight is waited for {options.drain:g} s at most",
+    }
+    if not (options.keys or options.api_keys_file):
+        facts["key"] = "none; " + (
+            "only this machine reaches the server"
+            if is_loopback(options.host)
+            else "whoever reaches it may ask"
+        )
+    lines += ["", *(f"{name:<8} {fact}" for name, fact in facts.items() if fact)]
+    return "\n".join(lines)
+
+
+def _url_of(url: str, number: int, post: Post) -> str:
+    return url if number == 0 else f"{url}/rewards/{post.name}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,118 @@
+"""``guerdon train inspect``: the samples of a run that are worth reading."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from guerdon.cli.options import POSITIVE, debug_option, option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from guerdon.train.records.run_reader import RecordedRun
+    from guerdon.train.records.samples import KeptSample
+    from guerdon.train.views.inspect import Inspection
+
+_TEXT = 300
+_ALARMS = 10
+
+
+@click.command("inspect", short_help="Show a run's best, worst and most changed samples.")
+@click.argument("run")
+@option("-n", "--number", type=POSITIVE, default=3, show_default=True, help="Samples of each kind.")
+@option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@debug_option
+def inspect(run: str, number: int, as_json: bool) -> None:
+    """Show the samples of RUN, a folder that guerdon train made, that are worth reading.
+
+    The best and the worst, the prompts whose answers changed most over the run, the samples whose components
+    disagree most, and what failed. Works while the run goes on.
+    """
+    from guerdon.cli.output import output
+    from guerdon.train.records.run_reader import RecordedRun
+    from guerdon.train.views.inspect import inspect as find
+
+    record = RecordedRun.of(run)
+    found = find(record, number)
+    if as_json:
+        warnings = [{"step": step, **alarm.to_dict()} for step, alarm in record.warnings()]
+        click.echo(
+            json.dumps({"run": str(record.folder.path), **found.to_dict(), "warnings": warnings}, default=str)
+        )
+    else:
+        _print(record, found, output())
+
+
+def _print(record: RecordedRun, found: Inspection, console: Console) -> None:
+    from guerdon.console import print_heading, print_labelled
+    from guerdon.scoring.statistics.findings import figure
+
+    about = f"{found.steps:,} steps, {found.samples:,} samples"
+    about += f", {found.failed:,} failed" if found.failed else ""
+    _, means = record.series("reward/mean")
+    if means:
+        about += f", mean reward {figure(means[0])} in the first step and {figure(means[-1])} in the last"
+    print_heading(console, f"Run {record.folder.path.resolve().name}")
+    print_labelled(console, "run", about)
+    for step, alarm in record.warnings()[-_ALARMS:]:
+        print_labelled(console, alarm.severity, f"step {step:,}: {alarm.text}")
+    sections: list[tuple[str, list[KeptSample]]] = [("Best", found.best), ("Worst", found.worst)]
+    for title, samples in sections:
+        _section(console, title, len(samples))
+        for one in samples:
+            _sample(console, one)
+    _section(console, "Most changed", len(found.changed))
+    for change in found.changed:
+        console.print()
+        print_labelled(console, "prompt", change.first.sample.prompt, _TEXT)
+        span = f"mean score {figure(change.before)} in step {change.first.step:,}, "
+        print_labelled(console, "", f"{span}{figure(change.after)} in step {change.last.step:,}")
+        for one in (change.first, change.last):
+            print_labelled(console, f"step {one.step}", one.sample.response, _TEXT)
+            print_labelled(console, "", _verdict(one))
+    _section(console, "Components that disagree", len(found.disagreeing))
+    for apart in found.disagreeing:
+        _sample(console, apart.sample, f"{apart.high} is high and {apart.low} is low")
+    if found.failures:
+        _section(console, "Failed, the last of each kind", len(found.failures))
+        for failure in found.failures:
+            _sample(console, failure)
+
+
+def _section(console: Console, title: str, count: int) -> None:
+    from guerdon.console import print_heading
+
+    console.print()
+    print_heading(console, title)
+    if not count:
+        console.print("none")
+
+
+def _sample(console: Console, one: KeptSample, note: str = "") -> None:
+    from guerdon.console import print_labelled
+
+    console.print()
+    print_labelled(console, f"step {one.step}", _verdict(one), style="bold" if one.error is None else "red")
+    if note:
+        print_labelled(console, "", note)
+    print_labelled(console, "prompt", one.sample.prompt, _TEXT)
+    print_labelled(console, "response", one.sample.response, _TEXT)
+    truth = one.sample.ground_truth if one.sample.ground_truth is not None else one.sample.answer
+    if truth is not None:
+        print_labelled(console, "expected", str(truth), _TEXT)
+    if one.reason:
+        print_labelled(console, "reason", one.reason, _TEXT)
+
+
+def _verdict(one: KeptSample) -> str:
+    """Score and components on one line, or why there is none."""
+    from guerdon.scoring.statistics.findings import figure
+
+    if one.error is not None:
+        return f"failed, {one.error_kind}: {one.error}"
+    score = "does not apply" if one.score is None else f"score {figure(one.score)}"
+    parts = [f"{name} {figure(part.score)}" for name, part in one.components.items()]
+    return "   ".join([score, *parts])

@@ -1,0 +1,28 @@
+"""``guerdon train plot``: the curves of a run as a picture."""
+
+from __future__ import annotations
+
+import click
+
+from guerdon.cli.options import debug_option, option
+
+
+@click.command("plot", short_help="Draw a run's curves.")
+@click.argument("run")
+@option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="A .png, .pdf or .svg file; plot.png in the run's folder by default.",
+)
+@debug_option
+def plot(run: str, output: str | None) -> None:
+    """Draw the curves of RUN, a folder that guerdon train made.
+
+    Reward, components, groups without variance, length, failures, time in rewards, the trainer's own figures and
+    held-out accuracy, each where the run has them. Works while the run goes on.
+    """
+    from guerdon.train.records.run_reader import RecordedRun
+    from guerdon.train.views.plot import plot as draw
+
+    click.echo(str(draw(RecordedRun.of(run), output)))

@@ -1,0 +1,235 @@
+"""``guerdon train``: a model is trained with a reward, as a composed configuration says."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from guerdon.cli.commands.train.inspect import inspect
+from guerdon.cli.commands.train.plot import plot
+from guerdon.cli.options import bundled, check_variables, debug_option, option
+from guerdon.errors import InputError
+
+if TYPE_CHECKING:
+    from guerdon.train.config.project import Project
+    from guerdon.train.run.prepare import Prepared
+
+CONF = Path(__file__).resolve().parents[3] / "train" / "config" / "conf"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainFlags:
+    """What is said of a run beside its configuration."""
+
+    multirun: bool
+    cfg: str | None
+    config_dir: Path | None
+    config_name: str | None
+    resume: Path | None
+    accept_changes: bool
+    dry_run: bool
+
+    def project(self) -> Project:
+        """Where the project's own configuration is."""
+        from guerdon.train.config.project import Project
+
+        return Project(folder=self.config_dir, name=self.config_name)
+
+
+class _RunCommand(click.Command):
+    """Its help says the groups and what each option of them is."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        with formatter.section("Groups"):
+            formatter.write_dl(group_options(CONF))
+
+
+def group_options(folder: Path) -> list[tuple[str, str]]:
+    """``model=tiny`` with the first line that its file says of it, for every option in a folder."""
+    found = []
+    for path in sorted(folder.rglob("*.yaml")):
+        said = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("# ")]
+        first = next((line[2:] for line in said if not line.startswith("# @package")), "")
+        found.append((f"{path.parent.name}={path.stem}", first))
+    return found
+
+
+class _Train(click.Group):
+    """A run, unless the first word is one of the commands on runs that there are."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args and args[0] in self.commands:
+            return super().make_context(info_name, args, parent, **extra)
+        if args and (close := difflib.get_close_matches(args[0], self.commands, n=1)):
+            raise click.UsageError(f"there is no command {args[0]!r}; did you mean {close[0]}?", parent)
+        return run.make_context(info_name, args, parent, **extra)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return run.collect_usage_pieces(ctx)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        run.format_help_text(ctx, formatter)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        run.format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+def _flag(*names: str, **attributes: Any) -> Any:
+    """An option whose environment variable says that it is of training: GUERDON_TRAIN_RESUME."""
+    flag = next(name for name in names if name.startswith("--"))
+    variable = f"GUERDON_TRAIN_{flag.lstrip('-').replace('-', '_').upper()}"
+    return option(*names, envvar=variable, **attributes)
+
+
+_flags = bundled(
+    TrainFlags,
+    "flags",
+    [
+        _flag(
+            "--multirun",
+            "-m",
+            is_flag=True,
+            help="A run for each combination of values, as in seed=1,2,3 model=a,b; one after the other.",
+        ),
+        _flag("--cfg", "-c", type=click.Choice(["job"]), help="Print the resolved configuration and stop."),
+        _flag(
+            "--config-dir",
+            "--config-path",
+            type=click.Path(path_type=Path),
+            help="The project's own configuration; conf/ by default, where there is one.",
+        ),
+        _flag(
+            "--config-name",
+            metavar="NAME",
+            help="Its main file, composed over the defaults; config by default, where there is one.",
+        ),
+        _flag(
+            "--resume",
+            metavar="RUN",
+            type=click.Path(path_type=Path),
+            help="Go on with the run in this folder, from its last checkpoint and as it was configured.",
+        ),
+        _flag(
+            "--accept-changes",
+            is_flag=True,
+            help="Go on although the reward or the data have changed since.",
+        ),
+        _flag("--dry-run", is_flag=True, help="Check everything, show what would be done, and stop."),
+    ],
+)
+
+
+@click.command(cls=_RunCommand, name="train")
+@click.argument("overrides", nargs=-1)
+@_flags
+@debug_option
+def run(overrides: tuple[str, ...], flags: TrainFlags) -> int:
+    """Train a language model with a reward.
+
+    OVERRIDES are in Hydra's grammar: key=value, group=option, +experiment=preset. All keys with their values are
+    shown by --cfg job. A project's own conf/ is composed over the groups below: its files add options, or replace
+    those of the same name.
+
+    \b
+    guerdon train +experiment=quick_test training.data_source=arithmetic
+    guerdon train training.reward_function=mine.py::right \\
+        training.train_data_dir=rows.jsonl model=huggingface model.path=ID
+    guerdon train 'training.reward_function=[{name: math, weight: 0.8}, format]'
+    guerdon train +experiment=quick_test --multirun seed=1,2,3
+
+    The run's folder, runs/DATE by default (run_dir=FOLDER), holds its configuration, metrics, samples and
+    checkpoints. After Ctrl-C a checkpoint is saved; --resume goes on from the last one. Exits with status 1 where a
+    run of several failed, 2 where something is wrong before a run starts, 130 after Ctrl-C.
+    """
+    check_variables()
+    _refuse_contradictions(flags, overrides)
+    if flags.cfg is not None:
+        from guerdon.train.config.compose import compose, to_yaml
+
+        click.echo(to_yaml(compose(overrides, flags.project())), nl=False)
+        return 0
+    if flags.multirun:
+        from guerdon.cli.commands.train.sweep import sweep
+
+        return sweep(overrides, flags.project())
+    return _train(overrides, flags)
+
+
+@click.group(cls=_Train, short_help="Train a language model with a reward.")
+def train() -> None:
+    """Train a language model with a reward."""
+
+
+train.add_command(inspect)
+train.add_command(plot)
+
+
+def _refuse_contradictions(flags: TrainFlags, overrides: Sequence[str]) -> None:
+    alone = {"--multirun": flags.multirun, "--cfg": flags.cfg is not None, "--dry-run": flags.dry_run}
+    given = [name for name, is_given in alone.items() if is_given]
+    if len(given) > 1:
+        raise InputError(f"{given[0]} and {given[1]} ask for different things; give one of them")
+    if flags.resume is not None:
+        if overrides:
+            raise InputError(
+                f"--resume goes on with a run as it was configured; leave out {overrides[0]}, or start a new run"
+            )
+        if given and given[0] != "--dry-run":
+            raise InputError(f"--resume goes on with one run; leave out {given[0]}")
+    elif flags.accept_changes:
+        raise InputError("--accept-changes belongs to --resume RUN")
+
+
+def _train(overrides: Sequence[str], flags: TrainFlags) -> int:
+    """Prepare, show and carry out one run; gives the exit status."""
+    from guerdon.cli.app import INTERRUPTED
+    from guerdon.cli.output import prints_to_stderr
+    from guerdon.train.backend import Interrupted
+    from guerdon.train.config.compose import compose
+    from guerdon.train.run.prepare import prepare, prepare_again
+    from guerdon.train.run.runner import carry_out
+
+    with prints_to_stderr():
+        if flags.resume is not None:
+            prepared = prepare_again(flags.resume, accept_changes=flags.accept_changes)
+        else:
+            prepared = prepare(compose(overrides, flags.project()))
+        _show(prepared)
+        if flags.dry_run:
+            prepared.discard()
+            return 0
+        folder = prepared.folder.path
+        try:
+            carry_out(prepared)
+        except Interrupted as interrupt:
+            _say_interrupted(folder, f"after step {interrupt.step:,}; it is saved")
+            return INTERRUPTED
+        except KeyboardInterrupt:
+            saved = prepared.folder.saved()
+            kept = f"the last checkpoint is of step {saved[-1][0]:,}" if saved else "nothing was saved yet"
+            _say_interrupted(folder, f"before a checkpoint was saved; {kept}")
+            return INTERRUPTED
+    click.echo(f"finished: {folder}", err=True)
+    return 0
+
+
+def _show(prepared: Prepared) -> None:
+    lines = prepared.summary()
+    width = max(len(name) for name, _ in lines)
+    for name, what in lines:
+        click.echo(f"{name:<{width}}  {what}", err=True)
+
+
+def _say_interrupted(folder: Path, how: str) -> None:
+    again = shlex.join(["guerdon", "train", "--resume", str(folder)])
+    click.echo(f"Interrupted {how}; go on with: {again}", err=True)

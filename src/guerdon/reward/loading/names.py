@@ -1,0 +1,79 @@
+"""The names of rewards: registered in this process, offered by installed packages, or written as paths."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from typing import TYPE_CHECKING, Any
+
+from guerdon.checks import text_of
+from guerdon.errors import ResolutionError, RewardError
+from guerdon.reward.loading.imports import import_target, is_path
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+ENTRY_POINT_GROUP = "guerdon.rewards"
+
+registered: dict[str, Any] = {}
+"""What this process registered, by name."""
+
+
+def registered_names() -> list[str]:
+    """Every name there is: registered in this process, and offered by installed packages."""
+    return sorted({*registered, *_entry_points()})
+
+
+def find_target(spec: str | os.PathLike[str]) -> Any:
+    """What a string or a path means: a registered name before a path.
+
+    Raises ResolutionError with close matches where it means nothing.
+    """
+    found = by_name(spec) if isinstance(spec, str) else None
+    return by_path(spec) if found is None else found
+
+
+def by_name(name: str) -> Any:
+    """What is registered under a name; None where nothing is."""
+    if name in registered:
+        return registered[name]
+    point = _entry_points().get(name)
+    return None if point is None else _loaded(point)
+
+
+def by_path(path: str | os.PathLike[str]) -> Any:
+    """What a path leads to. Raises ResolutionError, which offers names where it looks like one."""
+    text = os.fspath(path)
+    if not text.strip():
+        raise ResolutionError("the name of a reward is empty; see: guerdon rewards")
+    if isinstance(path, str) and not is_path(text):
+        raise ResolutionError(_nothing_by_name(text), path=text)
+    return import_target(text)
+
+
+def _loaded(point: EntryPoint) -> Any:
+    try:
+        return point.load()
+    except (Exception, SystemExit) as error:  # the edge to another package's code
+        if isinstance(error, RewardError):
+            raise
+        reason = str(error) if isinstance(error, ImportError) else text_of(error)
+        raise ResolutionError(
+            f"the reward {point.name!r} cannot be loaded from {point.value}: {reason}"
+        ) from error
+
+
+def _entry_points() -> dict[str, EntryPoint]:
+    # Here, since importing guerdon would cost a tenth more with it.
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+
+
+def _nothing_by_name(name: str) -> str:
+    names = registered_names()
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = (
+        f"did you mean {' or '.join(close)}?" if close else f"registered are: {', '.join(names) or 'none'}."
+    )
+    return f"there is no reward {name!r}; {hint} A path is written file.py::name, pkg.mod:name or folder"

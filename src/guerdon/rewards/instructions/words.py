@@ -1,0 +1,106 @@
+"""Instructions about words, letters, case and language."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+
+from guerdon.rewards.common.parameters import shown
+from guerdon.rewards.instructions.kinds import (
+    Finding,
+    character,
+    compared,
+    kind,
+    phrase,
+    phrases,
+    relation,
+    whole,
+)
+from guerdon.rewards.instructions.language import language_code, language_of
+from guerdon.rewards.instructions.sentences import words
+
+
+@kind("keywords:existence", keywords=phrases)
+def existence(text: str, keywords: Sequence[str]) -> Finding:
+    """Each keyword occurs, in whatever case, also inside of a longer word."""
+    missing = [keyword for keyword in keywords if not literal(keyword).search(text)]
+    return Finding(not missing, f"missing: {_listed(missing)}" if missing else "all there")
+
+
+@kind("keywords:frequency", keyword=phrase, frequency=whole, relation=relation)
+def frequency(text: str, keyword: str, frequency: int, relation: str) -> Finding:
+    """How often the keyword occurs, in whatever case, also inside of a longer word."""
+    count = sum(1 for _ in literal(keyword).finditer(text))
+    return compared(count, frequency, relation, shown(keyword))
+
+
+@kind("keywords:forbidden_words", forbidden_words=phrases)
+def forbidden_words(text: str, forbidden_words: Sequence[str]) -> Finding:
+    """None of the words occurs as a whole word, in whatever case."""
+    found = [word for word in forbidden_words if whole_word(word).search(text)]
+    return Finding(not found, f"found: {_listed(found)}" if found else "none there")
+
+
+@kind("keywords:letter_frequency", letter=character, let_frequency=whole, let_relation=relation)
+def letter_frequency(text: str, letter: str, let_frequency: int, let_relation: str) -> Finding:
+    """How often the letter occurs, in either case."""
+    return compared(text.lower().count(letter), let_frequency, let_relation, shown(letter))
+
+
+@kind("language:response_language", language=language_code)
+def response_language(text: str, language: str) -> Finding:
+    """The text as a whole is in the language."""
+    found = language_of(text)
+    if found is None:
+        return Finding(False, "no language can be told")
+    return Finding(found == language or found.partition("-")[0] == language, f"the language is {found}")
+
+
+@kind("change_case:english_capital")
+def english_capital(text: str) -> Finding:
+    """In English, without a letter in lower case."""
+    return _english(text, text.isupper(), "not all in capital letters")
+
+
+@kind("change_case:english_lowercase")
+def english_lowercase(text: str) -> Finding:
+    """In English, without a capital letter."""
+    return _english(text, text.islower(), "not all in lowercase letters")
+
+
+def _english(text: str, cased: bool, otherwise: str) -> Finding:
+    if not cased:
+        return Finding(False, otherwise)
+    found = language_of(text)
+    return Finding(found in (None, "en"), f"the language is {found or 'not to be told'}")
+
+
+@kind("change_case:capital_word_frequency", capital_frequency=whole, capital_relation=relation)
+def capital_word_frequency(text: str, capital_frequency: int, capital_relation: str) -> Finding:
+    """How many words are all in capital letters; hyphens hold a word together, contractions are two."""
+    count = sum(map(str.isupper, words(text)))
+    return compared(count, capital_frequency, capital_relation, "words in capitals")
+
+
+@kind("punctuation:no_comma")
+def no_comma(text: str) -> Finding:
+    """No comma, of the Latin script at least."""
+    return Finding("," not in text, f"commas: {text.count(',')}")
+
+
+@functools.lru_cache(maxsize=1024)
+def literal(keyword: str) -> re.Pattern[str]:
+    return re.compile(re.escape(keyword), re.IGNORECASE)
+
+
+@functools.lru_cache(maxsize=1024)
+def whole_word(word: str) -> re.Pattern[str]:
+    """The word with no letter, digit or underscore beside it, where it ends in one itself."""
+    before = r"\b" if re.match(r"\w", word) else ""
+    after = r"\b" if re.match(r"\w", word[-1]) else ""
+    return re.compile(before + re.escape(word) + after, re.IGNORECASE)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(shown, names))

@@ -1,0 +1,208 @@
+"""A standing engine: calls that come one by one, from many threads and event loops, scored by the same workers.
+
+Trainers that ask for one sample at a time would pay for an engine each; here one takes all of them, for as long
+as its owner lives, and every call is answered when it is done, whatever others take.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import itertools
+import os
+import queue
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, InvalidStateError
+
+from guerdon.errors import BindingError, CrashError
+from guerdon.reward.function import RewardFunction
+from guerdon.reward.scorers.event_loop import background_loop
+from guerdon.scoring.engine.base import Item, Limits
+from guerdon.scoring.engine.pool import Job, Packed, Pump, Station
+from guerdon.scoring.outcome import Outcome, unpack
+from guerdon.scoring.process.worker_process import Load
+from guerdon.scoring.worker.entry import ascore_samples, score_samples
+from guerdon.types import EvaluateResult, Provenance, Sample
+
+Answer = Future[EvaluateResult]
+_JOIN_SECONDS = 5.0
+_GATHER_SECONDS = 0.005
+"""How long a batch that is not full waits for one more sample."""
+
+
+class Standing:
+    """A reward that stands ready: ``submit`` gives a future of one sample's verdict; safe in threads.
+
+    A future raises only what ends an engine: a reward that does not load in a worker. With ``workers=0``, and for
+    an async reward that cannot be pickled, samples are scored in this process.
+    """
+
+    def __init__(self, reward: RewardFunction, limits: Limits) -> None:
+        self._reward, self._limits = reward, limits
+        self._lock = threading.Lock()
+        self._lane: _Lane | None = None
+        self._closer: weakref.finalize[..., Standing] | None = None
+        self._gate: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
+        self._load: Load | None = None
+        if limits.workers:
+            try:
+                self._load = Load.of(reward, limits.max_memory)
+            except BindingError:
+                if not reward.is_async:
+                    raise
+
+    def submit(self, samples: Sequence[Sample]) -> list[Answer]:
+        """A future for each sample, in their order."""
+        if self._load is None:
+            return [self._here(sample) for sample in samples]
+        with self._lock:
+            if self._lane is None or self._lane.ended or self._lane.process != os.getpid():
+                if self._closer is not None:
+                    self._closer.detach()
+                self._lane = _Lane(self._reward, self._limits, self._load)
+                self._closer = weakref.finalize(self, self._lane.close)
+            return [self._lane.put(sample) for sample in samples]
+
+    def close(self) -> None:
+        """Let the workers go; the next call hires them again."""
+        with self._lock:
+            if self._lane is not None:
+                self._lane.close()
+                self._lane = None
+
+    def _here(self, sample: Sample) -> Answer:
+        if self._reward.is_async:
+            return asyncio.run_coroutine_threadsafe(self._awaited(sample), background_loop())
+        answer: Answer = Future()
+        (outcome,) = score_samples(self._reward, [sample])
+        answer.set_result(unpack(outcome, self._reward.provenance))
+        return answer
+
+    async def _awaited(self, sample: Sample) -> EvaluateResult:
+        loop = asyncio.get_running_loop()
+        if self._gate is None or self._gate[0] is not loop:
+            self._gate = loop, asyncio.Semaphore(self._limits.concurrency)
+        async with self._gate[1]:
+            (outcome,) = await ascore_samples(self._reward, [sample], self._limits.timeout)
+        return unpack(outcome, self._reward.provenance)
+
+
+class _StandingPump(Pump):
+    """The pump for a source that does not end: a batch is what comes together, since more may come only once it
+    is answered."""
+
+    def __init__(
+        self,
+        reward: RewardFunction,
+        source: queue.SimpleQueue[Item | None],
+        limits: Limits,
+        load: Load,
+        is_wanted: Callable[[int], bool],
+    ) -> None:
+        self._waiting, self._is_wanted = source, is_wanted
+        super().__init__(reward, iter(()), limits, load, may_block=True, in_order=False)
+
+    def _has_room(self, station: Station) -> bool:
+        # Nothing is put behind what runs: an idle worker, or a new one, may take it at once.
+        return super()._has_room(station) and (self._reward.is_async or not station.held)
+
+    def _admit(self, unit: Packed) -> Job | None:
+        return super()._admit([row for row in unit if self._is_wanted(row[0].position)])
+
+    def _units(self) -> Iterator[list[Item]]:
+        size = self._limits.batch_size if self._reward.is_batch else 1
+        while (item := self._waiting.get()) is not None:
+            unit = [item]
+            with contextlib.suppress(queue.Empty):
+                while len(unit) < size:
+                    more = self._waiting.get(timeout=_GATHER_SECONDS)
+                    if more is None:
+                        yield unit
+                        return
+                    unit.append(more)
+            yield unit
+
+
+class _Lane:
+    """One engine with its source and the thread that hands out what comes; it ends as a whole."""
+
+    def __init__(self, reward: RewardFunction, limits: Limits, load: Load) -> None:
+        self.process = os.getpid()
+        self.ended = False
+        self._made_by: Provenance = reward.provenance
+        self._name = reward.name
+        self._numbers = itertools.count()
+        self._waiting: dict[int, Answer] = {}
+        self._source: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
+        self._engine = _StandingPump(reward, self._source, limits, load, self._is_wanted)
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._answer, name="guerdon-standing", daemon=True)
+        self._thread.start()
+        _lanes.add(self)
+
+    def put(self, sample: Sample) -> Answer:
+        answer: Answer = Future()
+        with self._lock:
+            if self.ended:
+                answer.set_exception(CrashError(f"the engine of {self._name} was closed"))
+                return answer
+            number = next(self._numbers)
+            self._waiting[number] = answer
+        self._source.put(Item(number, sample, number))
+        return answer
+
+    def close(self) -> None:
+        """Take no more; what is in flight is still answered."""
+        self._source.put(None)
+
+    def end(self) -> None:
+        """Drop what is in flight and let the workers go: the process is at its end."""
+        if self.process == os.getpid():
+            self._engine.abort()
+            self.close()
+            self._thread.join(_JOIN_SECONDS)
+
+    def _is_wanted(self, number: int) -> bool:
+        """Whether somebody waits for an answer still: what was cancelled before it began is not run."""
+        answer = self._waiting.get(number)
+        if answer is None or not answer.cancelled():
+            return answer is not None
+        del self._waiting[number]
+        return False
+
+    def _answer(self) -> None:
+        error: BaseException | None = None
+        try:
+            for position, outcome in self._outcomes():
+                answer = self._waiting.pop(position, None)
+                if answer is not None:
+                    # A caller that was cancelled waits no longer.
+                    with contextlib.suppress(InvalidStateError):
+                        answer.set_result(unpack(outcome, self._made_by))
+        except BaseException as raised:  # the edge of the thread: those who wait raise it
+            error = raised
+        with self._lock:
+            self.ended = True
+            left, self._waiting = self._waiting, {}
+        self._source.put(None)  # else whoever reads it would wait for ever where the engine broke off
+        error = error or CrashError(f"the engine of {self._name} was closed")
+        for answer in left.values():
+            with contextlib.suppress(InvalidStateError):
+                answer.set_exception(error)
+
+    def _outcomes(self) -> Iterator[tuple[int, Outcome]]:
+        for batch in self._engine:
+            for record in batch:
+                yield record.position, record.outcome
+
+
+_lanes: weakref.WeakSet[_Lane] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    for lane in list(_lanes):
+        lane.end()

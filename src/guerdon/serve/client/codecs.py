@@ -1,0 +1,108 @@
+"""Frames on a socket: how a question is written, and how the frames that answer it are read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json
+
+from guerdon.errors import RemoteError, RewardError
+from guerdon.serve.client.response import told_error
+
+_BUSY = frozenset({"busy", "draining", "unavailable", "overloaded"})
+"""Kinds of an error frame that say nothing of the sample: it is asked again."""
+
+
+class BadFrameError(Exception):
+    """A frame that is none of the format's."""
+
+
+class Reply(NamedTuple):
+    """What a server said to question ``n``."""
+
+    n: int
+    value: Any
+    """The answer, or the RewardError in place of one."""
+    busy: bool = False
+    """Whether it asks to be asked again."""
+
+
+class Dialogue(ABC):
+    """The frames of one connection."""
+
+    path: str
+
+    @abstractmethod
+    def read(self, text: str) -> Reply | None:
+        """The reply that is complete with this frame. Raises BadFrameError."""
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = from_json(text)
+    except ValueError as error:
+        raise BadFrameError(str(error)) from None
+    if not isinstance(value, dict):
+        raise BadFrameError("a frame must be an object")
+    return value
+
+
+def _failed(n: int, error: dict[str, Any]) -> Reply:
+    return Reply(n, told_error(error), error.get("kind") in _BUSY)
+
+
+class AdaptiveDialogue(Dialogue):
+    """Adaptive's ``/ws``: a header frame with the number of chunks, then the chunks of a Response's JSON."""
+
+    path = "ws"
+
+    def __init__(self, max_response: int) -> None:
+        self._max = max_response
+        self._parts: dict[int, tuple[int, list[str]]] = {}
+        """By id: how many chunks there will be, and those that came."""
+
+    def read(self, text: str) -> Reply | None:
+        frame = _object(text)
+        n = frame.get("id")
+        if not isinstance(n, int):
+            return None  # about nothing that was asked here
+        if isinstance(error := frame.get("error"), dict):
+            self._parts.pop(n, None)
+            return _failed(n, error)
+        if isinstance(total := frame.get("total_num_chunks"), int):
+            self._parts[n] = (total, [])
+            return self._complete(n)
+        chunk = frame.get("chunk")
+        if not isinstance(chunk, str) or n not in self._parts:
+            raise BadFrameError("a frame must have a chunk that was announced")
+        self._parts[n][1].append(chunk)
+        if sum(map(len, self._parts[n][1])) > self._max:
+            del self._parts[n]
+            return Reply(n, RemoteError(f"the answer has more than {self._max} characters"))
+        return self._complete(n)
+
+    def _complete(self, n: int) -> Reply | None:
+        total, chunks = self._parts[n]
+        if len(chunks) < total:
+            return None
+        del self._parts[n]
+        value: dict[str, Any] | RewardError = _object("".join(chunks))
+        return Reply(n, value)
+
+
+class V1Dialogue(Dialogue):
+    """Guerdon's own ``/v1/ws``: one frame with a result for one with a sample."""
+
+    path = "v1/ws"
+
+    def read(self, text: str) -> Reply | None:
+        frame = _object(text)
+        n = frame.get("n")
+        if not isinstance(n, int):
+            return None
+        if isinstance(result := frame.get("result"), dict):
+            return Reply(n, result)
+        if isinstance(error := frame.get("error"), dict):
+            return _failed(n, error)
+        raise BadFrameError("a frame must have a result or an error")

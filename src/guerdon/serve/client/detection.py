@@ -1,0 +1,109 @@
+"""Detection: which format a server speaks at an address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from guerdon.errors import RemoteError, RewardError
+from guerdon.serve.client.address import Address
+from guerdon.serve.client.formats import V1, Adaptive, RewardKit, Spoken
+from guerdon.serve.client.retries import Deadline
+from guerdon.serve.client.transport import Transport
+
+FORMATS = ("v1", "adaptive", "reward-kit")
+_ENDS = {"/v1/score": "v1", "/score": "adaptive", "/reward": "reward-kit", "/evaluate": "reward-kit"}
+"""The paths at which the formats take samples, which an endpoint may be given as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """What was found out about a server."""
+
+    spoken: Spoken
+    address: Address
+    """The address that the format's path is relative to."""
+    info: Mapping[str, Any] | None = None
+    """What a Guerdon server says of the reward."""
+    required: list[str] | None = None
+    """The parameters that the reward cannot do without, where the server says so."""
+
+
+async def detect(
+    transport: Transport, addresses: Sequence[Address], told: str | None, deadline: Deadline | None
+) -> Detected:
+    """What the server speaks at the first of the addresses where it speaks something.
+
+    Raises RemoteError where it cannot be reached, or answers nothing that is known.
+    """
+    probe = _Probe(transport, deadline or transport.options.deadline())
+    for address in addresses:
+        for candidate in _bases(address):
+            if told in (None, "v1") and (found := await probe.v1(candidate)) is not None:
+                return found
+    if told == "v1":
+        raise RemoteError(f"{addresses[0]} does not speak Guerdon's v1", url=str(addresses[0]))
+    for address in addresses:
+        for candidate in _bases(address):
+            if told in (None, "adaptive") and (found := await probe.adaptive(candidate)) is not None:
+                return found
+    if told == "adaptive":
+        raise RemoteError(f"{addresses[0]} does not speak Adaptive's format", url=str(addresses[0]))
+    return await probe.reward_kit(addresses)
+
+
+def _bases(address: Address) -> list[Address]:
+    """The address, and what it is without the path of a format at its end."""
+    found = [address]
+    for end in _ENDS:
+        if address.path.endswith(end):
+            found.append(address.without(end))
+            break
+    return found
+
+
+class _Probe:
+    """Questions to a server about itself, under one deadline."""
+
+    def __init__(self, transport: Transport, deadline: Deadline) -> None:
+        self._transport, self._deadline = transport, deadline
+
+    async def _get(self, url: str) -> dict[str, Any]:
+        answer = await self._transport.request("GET", url, deadline=self._deadline)
+        try:
+            return answer.object()
+        except RewardError:
+            return {}
+
+    async def v1(self, address: Address) -> Detected | None:
+        info = await self._get(address / "v1/info")
+        if not {"guerdon", "version", "name"} <= set(info):
+            return None
+        schema = await self._get(address / "v1/schema")
+        required = [
+            str(parameter.get("name"))
+            for parameter in schema.get("parameters") or ()
+            if isinstance(parameter, dict) and parameter.get("required")
+        ]
+        return Detected(V1(), address, info, None if info.get("is_batch") else required)
+
+    async def adaptive(self, address: Address) -> Detected | None:
+        info = await self._get(address / "info")
+        if not {"version", "name", "description"} <= set(info):
+            return None
+        schema = await self._get(address / "metadata_schema")
+        return Detected(Adaptive(schema, str(info["name"])), address)
+
+    async def reward_kit(self, addresses: Sequence[Address]) -> Detected:
+        address = addresses[-1]
+        if address.path.endswith("/evaluate"):
+            return Detected(RewardKit("", nested=True), address)
+        if address.path.endswith("/reward") or "/reward/" in address.path:
+            return Detected(RewardKit("", nested=False), address)
+        health = await self._get(address / "health")
+        if "reward_function" in health:
+            return Detected(RewardKit("evaluate", nested=True), address)
+        if health.get("status") == "ok":
+            return Detected(RewardKit("reward", nested=False), address)
+        return Detected(RewardKit("", nested=False), address)

@@ -1,0 +1,221 @@
+"""Guerdon's own format, version 1: whole results, failures included, under ``/v1``.
+
+A sample is a row in chat form, a result says which reward of which version and with which parameters made it. A
+failure is a result too, so that it reaches the caller with its kind and its words whatever the transport.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
+
+from guerdon.checks import reason_of
+from guerdon.errors import RemoteError
+from guerdon.scoring.outcome import Outcome, metrics_as_dicts
+from guerdon.serve.formats.base import (
+    Asked,
+    Format,
+    RefusedError,
+    Route,
+    Served,
+    check_metadata,
+    json_bytes,
+    read_model,
+    read_object,
+    status_of,
+)
+from guerdon.types import Message, Sample, StepOutput
+
+Identity = StrictStr | StrictInt | None
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+
+
+class _Asked(BaseModel):
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class _Answered(BaseModel):
+    # A newer server may say more; an older client leaves it be.
+    model_config = ConfigDict(extra="ignore", protected_namespaces=())
+
+
+class ScoreRequest(_Asked):
+    """One sample. Columns that are not named here go into ``metadata``."""
+
+    messages: list[Message] = Field(
+        min_length=1, description="The conversation; the last message is the completion."
+    )
+    original_messages: list[Message] | None = Field(
+        None, description="The context of the completion; all messages but the last unless given."
+    )
+    ground_truth: Any = None
+    answer: Any = None
+    metadata: dict[str, Any] | None = Field(None, description="Every other column of the row.")
+    id: Identity = Field(None, description="Comes back in the result.")
+
+
+class BatchScoreRequest(_Asked):
+    """Several samples."""
+
+    samples: list[ScoreRequest]
+
+
+class FrameRequest(_Asked):
+    """A sample over the socket; ``n`` comes back with its result."""
+
+    n: StrictInt
+    sample: ScoreRequest
+
+
+class Failure(_Answered):
+    """Why there is no score: ``timeout``, ``exception``, ``crash``, ``memory``, ``input``, … and in words."""
+
+    kind: str
+    message: str
+
+
+class Metric(_Answered):
+    """One component of a verdict; what is absent is left out."""
+
+    score: Number
+    success: bool | None = None
+    reason: str | None = None
+    weight: Number | None = Field(None, description="The component's weight in its composition.")
+
+
+class Result(_Answered):
+    """The verdict on a sample: a score, or an error, or neither where the reward does not apply."""
+
+    id: Identity = None
+    score: Number | None
+    reason: str | None = None
+    metrics: dict[str, Metric] = Field(default_factory=dict)
+    step_outputs: list[StepOutput] | None = Field(None, description="Rewards of single steps of a rollout.")
+    error: Failure | None = None
+    reward: str = ""
+    version: str = ""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+
+class BatchResult(_Answered):
+    """The results of a batch in its order; a failed sample is a result with an error."""
+
+    results: list[Result]
+
+
+class V1Format(Format):
+    """``/v1/score`` and ``/v1/batch_score``, and as ``frame`` what goes over the socket ``/v1/ws``."""
+
+    name: ClassVar[str] = "v1"
+    routes: ClassVar[Sequence[Route]] = (
+        Route("/v1/score", "score", "Score one sample", ScoreRequest, Result),
+        Route("/v1/batch_score", "batch_score", "Score several", BatchScoreRequest, BatchResult, many=True),
+    )
+
+    sockets: ClassVar[Mapping[str, str]] = {"/v1/ws": "frame"}
+
+    def claims(self, op: str, body: Mapping[str, Any]) -> bool:
+        return {"score": "messages", "batch_score": "samples", "frame": "sample"}[op] in body
+
+    def read(self, op: str, body: bytes, reward: Served) -> Asked:
+        if op == "frame":
+            return _read_frame(body, reward)
+        if op == "score":
+            sample = _sample(read_model(ScoreRequest, body))
+            check_metadata(reward, [(sample, ("metadata",))])
+            return Asked([sample], [sample.id])
+        samples = [_sample(asked) for asked in read_model(BatchScoreRequest, body).samples]
+        check_metadata(reward, ((s, ("samples", i, "metadata")) for i, s in enumerate(samples)))
+        return Asked(list(samples), [sample.id for sample in samples])
+
+    def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
+        if op == "batch_score":
+            results = [result_of(o, id, reward) for o, id in zip(outcomes, context, strict=True)]
+            return 200, json_bytes({"results": results})
+        (outcome,) = outcomes
+        if op == "frame":
+            number, identity = context
+            return 200, json_bytes({"n": number, "result": result_of(outcome, identity, reward)})
+        return status_of(outcome), json_bytes(result_of(outcome, context[0], reward))
+
+    def identity_of(self, frame: bytes) -> Any:
+        return _number_of(frame)
+
+    def refused_frame(self, identity: Any, kind: str, message: str) -> bytes:
+        return json_bytes({"n": identity, "error": {"kind": kind, "message": message}})
+
+
+def result_of(outcome: Outcome, sample_id: str | int | None, served: Served) -> dict[str, Any]:
+    """The result object for an outcome, ready to be written as JSON.
+
+    >>> result = result_of(Outcome(0.5), "a", Served("exact", "1"))
+    >>> result["id"], result["score"], result["error"], result["reward"]
+    ('a', 0.5, None, 'exact')
+    """
+    result: dict[str, Any] = {
+        "id": sample_id,
+        "score": outcome.score,
+        "reason": outcome.reason,
+        "metrics": metrics_as_dicts(outcome.metrics),
+    }
+    if outcome.steps:
+        result["step_outputs"] = outcome.steps
+    failed = outcome.error is not None
+    result["error"] = {"kind": outcome.kind or "error", "message": outcome.error} if failed else None
+    result["reward"] = served.name
+    result["version"] = served.version
+    result["parameters"] = dict(served.parameters)
+    return result
+
+
+def outcome_of_result(result: Mapping[str, Any]) -> Outcome:
+    """The outcome in a result object, the inverse of ``result_of``. Raises RemoteError for what is none.
+
+    >>> outcome_of_result({"score": None, "error": {"kind": "timeout", "message": "over 10 s"}}).kind
+    'timeout'
+    """
+    try:
+        checked = Result.model_validate(result)
+    except ValidationError as error:
+        raise RemoteError(f"the server gave no result: {reason_of(error)}") from None
+    failed = checked.error
+    return Outcome(
+        None if failed else checked.score,
+        checked.reason,
+        {name: (m.score, m.success, m.reason, m.weight) for name, m in checked.metrics.items()} or None,
+        [step.model_dump(exclude_none=True) for step in checked.step_outputs or ()] or None,
+        failed.message if failed else None,
+        failed.kind if failed else None,
+    )
+
+
+def _read_frame(body: bytes, reward: Served) -> Asked:
+    try:
+        frame = read_model(FrameRequest, body)
+        sample = _sample(frame.sample)
+        check_metadata(reward, [(sample, ("sample", "metadata"))])
+    except RefusedError as error:
+        raise RefusedError(error.status, error.detail, _number_of(body)) from None
+    return Asked([sample], (frame.n, sample.id))
+
+
+def _number_of(body: bytes) -> int | None:
+    """The number of a malformed frame, where it has one."""
+    try:
+        number = read_object(body).get("n")
+    except RefusedError:
+        return None
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def _sample(asked: ScoreRequest) -> Sample:
+    return Sample(
+        asked.messages,
+        asked.original_messages,
+        asked.ground_truth,
+        asked.answer,
+        asked.metadata or {},
+        asked.id,
+    )

@@ -1,0 +1,377 @@
+"""The application: what the server says of itself, the OpenAPI page, and every path for whoever runs it by ASGI."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi_offline import FastAPIOffline
+from pydantic_core import from_json
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import StreamingResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from guerdon._version import __version__
+from guerdon.scoring.outcome import Outcome
+from guerdon.serve.dispatch.dispatcher import Desk
+from guerdon.serve.formats import FORMATS
+from guerdon.serve.formats.base import Served, json_bytes
+from guerdon.serve.formats.openenv import StateResponse
+from guerdon.serve.formats.v1 import result_of
+from guerdon.serve.http.idempotency import Reply
+from guerdon.serve.http.journal_routes import add_journal
+from guerdon.serve.http.openapi import describe
+from guerdon.serve.http.pipeline import Asking, Endpoint, Gate, error_reply, wants_lines
+from guerdon.serve.messages import Answer
+from guerdon.serve.models import ServerInfo
+
+_REQUEST_ID = "guerdon.request_id"
+_KINDS = {401: "key", 403: "key", 404: "not_found", 405: "method"}
+
+
+def create_app(gate: Gate) -> FastAPI:
+    """The ASGI application for a gate's rewards."""
+    # Its page of documentation brings its own scripts: a cluster for training may have no way to the internet.
+    app = FastAPIOffline(
+        title="Guerdon reward server",
+        version=__version__,
+        description="Rewards for training language models, in the wire formats of those that ask for them.",
+        redoc_url=None,
+    )
+    app.add_exception_handler(StarletteHTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _misfit)
+    app.add_exception_handler(Exception, _broken)
+    app.add_middleware(_Identified, gate=gate)
+    app.add_middleware(_OwnPages, gate=gate)
+    _tell_health(app, gate)
+    _tell_metrics(app, gate)
+    if gate.journal is not None:
+        add_journal(app, gate, gate.journal, partial(known_caller, gate))
+    for root in ("", "/rewards/{reward}"):
+        _tell_of_rewards(app, gate, root)
+        _take_requests(app, gate, root)
+    describe(app, gate)
+    return app
+
+
+class _OwnPages:
+    """Refuses what a page of another host asks for, whatever it is."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app, self._gate = app, gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = dict(scope["headers"])
+            if b"origin" in headers and (reply := self._gate.refuse_origin(headers)) is not None:
+                await _response(reply)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, StarletteHTTPException)
+    detail = error.detail
+    if error.status_code == 404 and detail == "Not Found":
+        detail = f"nothing is served at {request.url.path}; /docs lists what is"
+    reply = error_reply(error.status_code, _KINDS.get(error.status_code, "input"), str(detail))
+    response = _response(reply)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    response = _response(error_reply(500, "error", "the server failed at this request; its log says how"))
+    response.headers["x-request-id"] = request.scope[_REQUEST_ID]
+    return response
+
+
+class _Identified:
+    """Gives every response the id of its request."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app, self._gate = app, gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        identity = scope[_REQUEST_ID] = self._gate.request_id(scope["headers"])
+
+        async def identified(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"x-request-id", identity.encode("latin-1"))]
+            await send(message)
+
+        await self._app(scope, receive, identified)
+
+
+async def _misfit(request: Request, error: Exception) -> Response:
+    """A path or a query that does not fit, told in the form of every other refusal."""
+    assert isinstance(error, RequestValidationError)
+    problems = [{name: item.get(name) for name in ("type", "loc", "msg", "input")} for item in error.errors()]
+    message = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+    return Response(
+        json_bytes({"detail": problems, "error": {"kind": "input", "message": message}}),
+        422,
+        media_type="application/json",
+    )
+
+
+def _response(reply: Reply) -> Response:
+    response = Response(reply.body, reply.status)
+    for name, value in reply.headers:
+        response.headers[name.decode("latin-1")] = value.decode("latin-1")
+    return response
+
+
+def known_caller(gate: Gate, request: Request) -> None:
+    """Raise HTTPException for a caller without a key, where there are keys."""
+    reply = gate.refuse(request.scope["headers"], None)
+    if reply is not None:
+        headers = {name.decode(): value.decode() for name, value in reply.headers if name != b"content-type"}
+        raise HTTPException(reply.status, from_json(reply.body)["detail"], headers)
+
+
+def _desk(gate: Gate, reward: str | None) -> Desk:
+    """Raises HTTPException that lists the rewards there are."""
+    if reward is None:
+        return next(iter(gate.desks.values()))
+    if reward not in gate.desks:
+        raise HTTPException(404, f"no reward {reward!r} is served here; there are: {', '.join(gate.desks)}")
+    return gate.desks[reward]
+
+
+# What the server says of itself.
+
+
+def _tell_health(app: FastAPI, gate: Gate) -> None:
+    first = next(iter(gate.desks))
+
+    @app.get("/health", tags=["health"], summary="Whether the server runs, in Reward Kit's form")
+    async def health() -> dict[str, str]:
+        return {"status": "ok", "reward_function": first}
+
+    @app.get("/health/live", tags=["health"], summary="Whether the process runs")
+    async def live() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @app.get(
+        "/health/ready",
+        tags=["health"],
+        summary="Whether requests are answered",
+        responses={503: {"description": "Stopping, or a reward cannot be loaded"}},
+    )
+    async def ready() -> Response:
+        reasons = [f"{name}: {desk.broken}" for name, desk in gate.desks.items() if desk.broken]
+        reasons += [f"{name}: no worker" for name, desk in gate.desks.items() if not desk.workers]
+        if gate.draining:
+            reasons.append("the server is stopping")
+        body = {"status": "not ready" if reasons else "ok", "reasons": reasons}
+        return Response(json_bytes(body), 503 if reasons else 200, media_type="application/json")
+
+
+def _tell_metrics(app: FastAPI, gate: Gate) -> None:
+    @app.get("/metrics", tags=["health"], summary="Metrics for Prometheus", response_class=Response)
+    async def metrics(request: Request) -> Response:
+        known_caller(gate, request)
+        body, media_type = gate.metrics.render(request.headers.get("accept", ""))
+        return Response(body, media_type=media_type)
+
+    @app.get("/rewards", tags=["rewards"], summary="The rewards that are served")
+    async def rewards(request: Request) -> list[dict[str, Any]]:
+        known_caller(gate, request)
+        return [_summary(name, desk) for name, desk in gate.desks.items()]
+
+
+def _summary(name: str, desk: Desk) -> dict[str, Any]:
+    description = desk.description
+    if description is None:
+        return {"name": name}
+    return {
+        "name": name,
+        "version": description.version,
+        "description": description.info["description"],
+        "parameters": dict(description.parameters),
+        "path": f"/rewards/{name}",
+    }
+
+
+def _tell_of_rewards(app: FastAPI, gate: Gate, root: str) -> None:
+    rewards: dict[str, Any] = {"tags": ["rewards"]}
+
+    async def info(request: Request, reward: str | None = None) -> ServerInfo:
+        if reward is not None and reward not in gate.desks:
+            known_caller(gate, request)  # before the answer lists those there are
+        return ServerInfo(**_described(gate, reward).info)
+
+    async def metadata_schema(request: Request, reward: str | None = None) -> dict[str, Any]:
+        known_caller(gate, request)
+        return dict(_described(gate, reward).schema())
+
+    async def v1_info(request: Request, reward: str | None = None) -> dict[str, Any]:
+        known_caller(gate, request)
+        desk, description = _desk(gate, reward), _described(gate, reward)
+        return {
+            "name": description.name,
+            "version": description.version,
+            "parameters": dict(description.parameters),
+            "description": description.info["description"],
+            "guerdon": __version__,
+            "formats": [format.name for format in FORMATS],
+            "is_batch": description.is_batch,
+            "metadata_required": bool(description.schema().get("required")),
+            "timeout": desk.limits.timeout,
+            "limits": {"max_body": gate.max_body, "max_queue": desk.limits.max_queue},
+        }
+
+    async def v1_schema(request: Request, reward: str | None = None) -> dict[str, Any]:
+        known_caller(gate, request)
+        description = _described(gate, reward)
+        return {"metadata": description.metadata_schema, "parameters": list(description.columns)}
+
+    async def state(request: Request, reward: str | None = None) -> StateResponse:
+        known_caller(gate, request)
+        _desk(gate, reward)
+        return StateResponse()
+
+    for path, told, summary in (
+        ("/state", state, "The state of a fresh environment, in OpenEnv's form"),
+        ("/info", info, "What a reward says of itself, in Adaptive's form"),
+        ("/metadata_schema", metadata_schema, "The JSON Schema of a request's metadata"),
+        ("/v1/info", v1_info, "What is served, and its limits"),
+        ("/v1/schema", v1_schema, "What a request's metadata must hold"),
+    ):
+        endpoint = told if root else _without_reward(told)
+        app.add_api_route(root + path, endpoint, methods=["GET"], summary=summary, **rewards)
+
+
+def _without_reward(told: Any) -> Any:
+    """The same at the root, where no reward is named: a parameter left out would become a query."""
+
+    async def at_root(**arguments: Any) -> Any:
+        return await told(**arguments)
+
+    signature = inspect.signature(told, eval_str=True)
+    kept = [p for name, p in signature.parameters.items() if name != "reward"]
+    at_root.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+    at_root.__name__ = told.__name__
+    return at_root
+
+
+def _described(gate: Gate, reward: str | None) -> Any:
+    description = _desk(gate, reward).description
+    if description is None:
+        raise HTTPException(503, "the reward is still being loaded")
+    return description
+
+
+# Requests to be scored, where the lane does not take them.
+
+
+def _take_requests(app: FastAPI, gate: Gate, root: str) -> None:
+    async def take(request: Request) -> Response:
+        path = request.scope["path"].rstrip("/") or "/"
+        endpoint = gate.endpoints.get(path)
+        if endpoint is None:
+            known_caller(gate, request)
+            _desk(gate, request.path_params.get("reward"))
+            raise HTTPException(404)
+        return await _taken(gate, endpoint, request)
+
+    for path in dict.fromkeys(route.path for format in FORMATS for route in format.routes):
+        full = (root + path).rstrip("/") or "/"
+        app.add_api_route(full, take, methods=["POST"], include_in_schema=False)
+
+
+async def _taken(gate: Gate, endpoint: Endpoint, request: Request) -> Response:
+    headers = request.scope["headers"]
+    request_id = request.scope[_REQUEST_ID]
+    client = f"{request.client.host}:{request.client.port}" if request.client else ""
+    refusal = gate.refuse(headers, endpoint)
+    body = b""
+    if refusal is None:
+        try:
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > gate.max_body:
+                    refusal = gate.too_large()
+                    break
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
+    if refusal is not None:
+        gate.refused("POST", endpoint.path, refusal, request_id, client)
+        response = _response(refusal)
+    else:
+        asking = _Asking(gate, endpoint, "POST", headers, request_id, client, body)
+        if endpoint.streams and wants_lines(headers):
+            response = await _streamed(gate, asking)
+        else:
+            gate.begin(asking)
+            response = _response(await asking.future)
+    return response
+
+
+class _Asking(Asking):
+    """A request whose reply is awaited, or whose outcomes are, as they come."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self.news: asyncio.Queue[tuple[int, Sequence[Outcome]] | Answer] = asyncio.Queue()
+        self.ids: list[Any] = []
+
+    def reply(self, reply: Reply) -> None:
+        if not self.future.done():
+            self.future.set_result(reply)
+
+    def done(self, answer: Answer) -> None:
+        if self.read_only:
+            self.news.put_nowait(answer)
+        else:
+            super().done(answer)
+
+    def on_read(self, context: Any) -> None:
+        self.ids = context
+
+    def on_outcomes(self, start: int, outcomes: Sequence[Outcome]) -> None:
+        self.news.put_nowait((start, outcomes))
+
+
+async def _streamed(gate: Gate, asking: _Asking) -> Response:
+    """Results as JSON lines, each as it comes; the last line says how many there were."""
+    asking.plain, asking.read_only = False, True
+    asking.choices = tuple(choice for choice in asking.choices if FORMATS[choice[0]].name == "v1")
+    asking.endpoint.desk.submit(asking)
+    first = await asking.news.get()
+    if isinstance(first, Answer) and first.status:
+        gate.answered(asking, first)
+        return _response(await asking.future)
+    return StreamingResponse(_lines(gate, asking, first), media_type="application/jsonl")
+
+
+async def _lines(
+    gate: Gate, asking: _Asking, first: tuple[int, Sequence[Outcome]] | Answer
+) -> AsyncIterator[bytes]:
+    description = asking.endpoint.desk.description
+    assert description is not None
+    served = Served(description.name, description.version, description.parameters)
+    item = first
+    try:
+        while not isinstance(item, Answer):
+            start, outcomes = item
+            yield b"".join(
+                json_bytes({"index": start + i, **result_of(outcome, asking.ids[start + i], served)}) + b"\n"
+                for i, outcome in enumerate(outcomes)
+            )
+            item = await asking.news.get()
+        if item.status:  # it was refused midway: without a last line the caller knows that it was cut off
+            gate.answered(asking, item)
+            return
+        gate.streamed(asking, item)
+        yield json_bytes({"done": len(item.outcomes)}) + b"\n"
+    finally:
+        gate.drop(asking)

@@ -1,0 +1,331 @@
+"""Lane: the short way for requests to be scored, past the ASGI application.
+
+uvicorn's HTTP protocol makes a scope, an event, a task and two closures for every request, and FastAPI routes it:
+36 µs of a processor's time before anything is scored, where parsing and answering takes 15. Requests for a path
+in the gate's table are answered from here; every other one goes the usual way. The application answers these
+paths as well, where another server runs it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from typing import Any
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from guerdon.serve.http.idempotency import Reply
+from guerdon.serve.http.pipeline import Asking, Endpoint, Gate, error_reply, wants_lines
+from guerdon.serve.http.websocket import Socket
+
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_READ_SECONDS = 60.0
+"""How long a request may take to arrive."""
+_IDLE_SECONDS = 75.0
+"""How long a connection is kept on which no request comes."""
+SWEEP_SECONDS = 5.0
+_SHORT_DIGITS = 6
+"""A body of less than 100,000 bytes is read to its end before it is refused, and the connection goes on."""
+_LINGER_SECONDS = 2.0
+"""How long a body that is refused is read on, so that its sender, who is busy sending, sees the answer."""
+
+
+class Exchange:
+    """One request and its reply; stands where uvicorn has its cycle of request and response."""
+
+    __slots__ = (
+        "_asking",
+        "_bytes",
+        "_chunks",
+        "_refusal",
+        "body",
+        "disconnected",
+        "endpoint",
+        "headers",
+        "keep_alive",
+        "lane",
+        "message_event",
+        "more_body",
+        "request_id",
+        "response_complete",
+        "started",
+    )
+
+    def __init__(
+        self, lane: Lane, endpoint: Endpoint, headers: list[tuple[bytes, bytes]], keep_alive: bool
+    ) -> None:
+        self.lane, self.endpoint, self.headers, self.keep_alive = lane, endpoint, headers, keep_alive
+        self.response_complete = self.disconnected = self.started = False
+        self.more_body = True
+        self.body = b""
+        self.message_event = _NO_EVENT
+        self.request_id = lane.gate.request_id(headers)
+        self._chunks: list[bytes] = []
+        self._bytes = 0
+        self._asking: Asking | None = None
+        self._refusal: Reply | None = None
+
+    def add(self, data: bytes) -> None:
+        """Take a piece of the body; one that is too large is refused as soon as it is known."""
+        if self.response_complete or self._refusal is not None:
+            return
+        self._bytes += len(data)
+        if self._bytes > self.lane.gate.max_body:
+            self._chunks.clear()
+            self.refuse(self.lane.gate.too_large())
+            return
+        self._chunks.append(data)
+
+    def complete(self) -> None:
+        """The body is there."""
+        self.more_body = False
+        if self.response_complete:
+            self.lane.transport.close()
+        elif self.started:
+            self.begin()
+
+    def begin(self) -> None:
+        """Its turn has come on this connection."""
+        self.started = True
+        if self._refusal is not None:
+            self.refuse(self._refusal)
+        elif not self.more_body:
+            self._ask()
+
+    def _ask(self) -> None:
+        lane = self.lane
+        chunks = self._chunks
+        body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        self._asking = _Asking(self, body)
+        lane.gate.begin(self._asking)
+
+    def refuse(self, reply: Reply) -> None:
+        """Answer once its turn has come, and a short body with it; of a long one no more is waited for."""
+        if not self.started or (self.more_body and self._is_short()):
+            self._refusal = reply
+            return
+        gate = self.lane.gate
+        gate.refused("POST", self.endpoint.path, reply, self.request_id, self.lane.client_name)
+        if self.more_body:
+            self.keep_alive = False
+        self.reply(reply)
+
+    def _is_short(self) -> bool:
+        """Whether the rest of the body is on its way already, as much as anybody can tell."""
+        if self.lane.expect_100_continue:
+            return False
+        length = dict(self.headers).get(b"content-length", b"")
+        return length.isdigit() and len(length) < _SHORT_DIGITS
+
+    def reply(self, reply: Reply) -> None:
+        """Write the response, and let the next request on this connection have its turn."""
+        if self.response_complete:
+            return
+        self.response_complete = True
+        if not self.disconnected:
+            self.lane.write(self, reply)
+
+    def drop(self) -> None:
+        """The connection is gone."""
+        self.disconnected = True
+        if self._asking is not None and not self.response_complete:
+            self.lane.gate.drop(self._asking)
+
+
+class _Asking(Asking):
+    def __init__(self, exchange: Exchange, body: bytes) -> None:
+        lane = exchange.lane
+        super().__init__(
+            lane.gate,
+            exchange.endpoint,
+            "POST",
+            exchange.headers,
+            exchange.request_id,
+            lane.client_name,
+            body,
+        )
+        self._exchange = exchange
+
+    def reply(self, reply: Reply) -> None:
+        self._exchange.reply(reply)
+
+
+class _NoEvent:
+    def set(self) -> None:
+        """Nobody waits for it."""
+
+
+_NO_EVENT = _NoEvent()
+
+
+class Lane(HttpToolsProtocol):
+    """uvicorn's protocol, with a way of its own for the paths in the gate's table."""
+
+    gate: Gate
+    max_connections: int
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._arriving = True
+        self._parting = False
+        self._since = monotonic()
+        """Since when a request has been arriving, or none has."""
+        self.client_name = ""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.client_name = f"{self.client[0]}:{self.client[1]}" if self.client else ""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for cycle in (self.cycle, *(cycle for cycle, _ in self.pipeline)):
+            if isinstance(cycle, Exchange):
+                cycle.drop()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        self._arriving = True
+        self._since = monotonic()
+        self.url, self.headers, self.expect_100_continue = b"", [], False
+
+    def on_headers_complete(self) -> None:
+        if self._parting:  # what comes after the last response is read and thrown away
+            return
+        endpoint = self._endpoint()
+        if endpoint is None:
+            self._as_usual()
+            super().on_headers_complete()
+            return
+        parser, headers = self.parser, self.headers
+        before: Any = self.cycle
+        keep_alive = parser.get_http_version() != "1.0" and parser.should_keep_alive()
+        exchange = Exchange(self, endpoint, headers, keep_alive)
+        self.cycle = exchange  # type: ignore[assignment]
+        if before is None or before.response_complete:
+            exchange.started = True
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((exchange, None))  # type: ignore[arg-type]
+        if (refusal := self._too_many() or self.gate.refuse(headers, endpoint)) is not None:
+            exchange.refuse(refusal)
+        elif self.expect_100_continue:
+            self.transport.write(_CONTINUE)
+
+    def _as_usual(self) -> None:
+        """Make what uvicorn makes for every request, for those that are not answered here."""
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.headers, self.expect_100_continue = url, headers, expects
+        self.scope["headers"] = headers
+
+    def _too_many(self) -> Reply | None:
+        if len(self.connections) + len(self.gate.sockets) <= self.max_connections:
+            return None
+        text = f"the server has {self.max_connections:,} connections, which is all that it takes"
+        return error_reply(503, "busy", text, [(b"retry-after", b"1"), (b"connection", b"close")])
+
+    def _endpoint(self) -> Endpoint | None:
+        if self.parser.get_method() != b"POST" or self.parser.should_upgrade():
+            return None
+        path = self.url.partition(b"?")[0].decode("latin-1")
+        endpoint = self.gate.endpoints.get(path) or self.gate.endpoints.get(path.rstrip("/"))
+        if endpoint is not None and endpoint.streams and wants_lines(self.headers):
+            return None
+        return endpoint
+
+    def on_body(self, body: bytes) -> None:
+        if isinstance(self.cycle, Exchange):
+            self.cycle.add(body)
+        else:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._arriving = False
+        self._since = monotonic()
+        if isinstance(self.cycle, Exchange):
+            self.cycle.complete()
+        else:
+            super().on_message_complete()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        if isinstance(cycle, Exchange):
+            cycle.begin()
+        else:
+            super()._start_asgi_task(cycle, app)
+
+    def write(self, exchange: Exchange, reply: Reply) -> None:
+        """Write a reply and go on with the connection."""
+        body = reply.body
+        lines = [STATUS_LINE[reply.status]]
+        for name, value in reply.headers:
+            lines += (name, b": ", value, b"\r\n")
+        lines += (b"x-request-id: ", exchange.request_id.encode("latin-1"), b"\r\n")
+        close = not exchange.keep_alive or self.gate.leaving
+        if close:
+            self._parting = True
+            lines.append(b"connection: close\r\n")
+        lines += (b"content-length: %d\r\n\r\n" % len(body), body)
+        self.transport.write(b"".join(lines))
+        if close and exchange.more_body:
+            self._linger()
+        elif close:
+            self.transport.close()
+        self.on_response_complete()
+
+    def on_response_complete(self) -> None:
+        # As uvicorn does, but for a timer for every response: all connections are swept together.
+        self.server_state.total_requests += 1
+        if self._parting or self.transport.is_closing():
+            return
+        self._since = monotonic()
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+
+    @property
+    def is_arriving(self) -> bool:
+        """Whether the body of a request is on its way."""
+        cycle = self.cycle
+        return isinstance(cycle, Exchange) and cycle.more_body and not cycle.response_complete
+
+    def refuse_arriving(self) -> None:
+        """Answer a request whose body is still on its way, for the server stops."""
+        cycle = self.cycle
+        if isinstance(cycle, Exchange) and self.is_arriving and cycle.started:
+            cycle.refuse(self.gate.stopping())
+
+    # A request that never ends, or a connection on which none begins, is not waited for.
+
+    def _linger(self) -> None:
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.loop.call_later(_LINGER_SECONDS, self._close)
+
+    def _close(self) -> None:
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.close()
+
+    def sweep(self, now: float) -> None:
+        """Close a connection whose request does not end, or on which none comes."""
+        answering = self.cycle is not None and not self.cycle.response_complete
+        patience = _READ_SECONDS if self._arriving else float("inf") if answering else _IDLE_SECONDS
+        if now - self._since > patience:
+            self._close()
+
+    # Sockets.
+
+    def handle_websocket_upgrade(self) -> None:
+        self.connections.discard(self)
+        socket = Socket(self.gate, self.transport, self.url, self.headers, self.client_name)
+        self.transport.set_protocol(socket)
+        socket.begin()
+
+    def _should_upgrade_to_ws(self) -> bool:
+        return True

@@ -1,0 +1,129 @@
+"""The journal over HTTP, in Adaptive's form (adaptive-sdk 0.14.2): what was asked, and the same asked once more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import FastAPI, HTTPException, Path, Query, Request
+from pydantic import BaseModel
+
+from guerdon.serve.dispatch.jobs import Ticket
+from guerdon.serve.formats import FORMATS
+from guerdon.serve.http.pipeline import STOPPING, Gate, error_reply, names_loopback
+from guerdon.serve.journal.store import Journal, Recorded, adaptive_requests, read_journal, url_of
+from guerdon.serve.journal.store import Query as Wanted
+from guerdon.serve.messages import Answer
+
+_MOST = 1000
+_USUAL = 100
+_AT_ONCE = 8
+"""Recorded requests that are scored again side by side."""
+
+
+class RequestRecord(BaseModel):
+    """A recorded request; its secrets were taken out before it was written."""
+
+    id: str
+    req_date: str
+    method: str
+    url: str
+    path: str
+    headers: dict[str, str]
+    body: str
+
+
+class Replay(BaseModel):
+    """How a recorded request is answered now."""
+
+    status_code: int
+    url: str
+    """Where it was sent when it was recorded; nothing is sent there now."""
+    body: str
+    request_id: str
+
+
+def add_journal(app: FastAPI, gate: Gate, journal: Journal, check_caller: Callable[[Request], None]) -> None:
+    """Add ``GET /requests`` and ``POST /requests/replay_last/{n}``."""
+
+    def check(request: Request) -> None:
+        check_caller(request)
+        host = request.headers.get("host", "").lower().encode("latin-1")
+        # A page can have its own name lead to this machine, and then needs no Origin to read what is here.
+        if gate.local and not len(gate.keys) and not names_loopback(host):
+            raise HTTPException(403, "without a key the journal is told to callers of localhost only")
+
+    @app.get("/requests", tags=["journal"], summary="The last recorded requests, oldest first")
+    async def requests(
+        request: Request, last: Annotated[int, Query(ge=1, le=_MOST)] = _USUAL
+    ) -> list[RequestRecord]:
+        check(request)
+        scheme = request.url.scheme
+
+        def read() -> list[dict[str, Any]]:
+            journal.flush()
+            return adaptive_requests(journal.path, last, scheme)
+
+        return [RequestRecord(**row) for row in await asyncio.to_thread(read)]
+
+    @app.post(
+        "/requests/replay_last/{n}",
+        tags=["journal"],
+        summary="Score the last recorded requests again, here; what comes of it is not recorded",
+    )
+    async def replay_last(request: Request, n: Annotated[int, Path(ge=1, le=_MOST)]) -> list[Replay]:
+        check(request)
+        if gate.draining:
+            raise HTTPException(503, STOPPING, {"Retry-After": "1"})
+        return await _replayed(gate, journal, n, request.url.scheme)
+
+
+async def _replayed(gate: Gate, journal: Journal, n: int, scheme: str) -> list[Replay]:
+    def read() -> list[Recorded]:
+        journal.flush()
+        return list(read_journal(journal.path, Wanted(last=n), bodies=True))
+
+    room = asyncio.Semaphore(_AT_ONCE)
+
+    async def again(row: Recorded) -> Replay:
+        async with room:
+            status, body = await _answer(gate, row)
+        text = body.decode("utf-8", "replace")
+        return Replay(status_code=status, url=url_of(row, scheme), body=text, request_id=row.request_id)
+
+    return await asyncio.gather(*map(again, await asyncio.to_thread(read)))
+
+
+async def _answer(gate: Gate, row: Recorded) -> tuple[int, bytes]:
+    """What the present reward answers to a recorded request, without a request being sent."""
+    choices = tuple((i, row.op) for i, format in enumerate(FORMATS) if format.name == row.format)
+    desk = gate.desks.get(row.reward)
+    if desk is None or not choices:
+        reply = error_reply(
+            404, "not_found", f"{row.reward!r} in the format {row.format!r} is not served here"
+        )
+        return reply.status, reply.body
+    if row.request is None:
+        reply = error_reply(410, "input", "the body was too large for the journal")
+        return reply.status, reply.body
+    again = _Again(choices, row.request)
+    desk.submit(again)
+    try:
+        answer = await again.answer
+    except asyncio.CancelledError:
+        desk.drop(again)
+        raise
+    return answer.status, answer.body
+
+
+class _Again(Ticket):
+    """A recorded request that is answered once more."""
+
+    def __init__(self, choices: tuple[tuple[int, str], ...], body: bytes) -> None:
+        self.choices, self.body = choices, body
+        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+
+    def done(self, answer: Answer) -> None:
+        if not self.answer.done():
+            self.answer.set_result(answer)

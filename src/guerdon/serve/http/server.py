@@ -1,0 +1,312 @@
+"""Front: the process that listens, lets requests in and hands them to those that answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from guerdon.errors import InputError
+from guerdon.serve.dispatch.dispatcher import Desk, DeskLimits
+from guerdon.serve.dispatch.handles import Peer
+from guerdon.serve.http.access_log import Log
+from guerdon.serve.http.api_keys import Keys
+from guerdon.serve.http.app import create_app
+from guerdon.serve.http.fast_protocol import SWEEP_SECONDS, Lane
+from guerdon.serve.http.metrics import Gauges, Metrics
+from guerdon.serve.http.pipeline import STOPPING, Gate
+from guerdon.serve.http.tracing import tracing
+from guerdon.serve.http.websocket import GOODBYE_SECONDS
+from guerdon.serve.journal.store import Journal
+from guerdon.serve.options import ServeOptions, is_loopback
+from guerdon.serve.worker.entry import collect_less, fast_loop
+
+_POLL = 0.02
+_HANDOVER_SECONDS = 5.0
+"""How long connections that are kept open are still answered once another process has taken over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """One reward that is served: its name, who answers for it, and within what limits."""
+
+    name: str
+    version: str
+    hire: Callable[[], Peer]
+    limits: DeskLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a server came to its end."""
+
+    finished: int = 0
+    """Requests that were in flight when it was told to stop, and were answered."""
+    refused: int = 0
+    """Requests that were not done within the time to drain: answered 503, or cut off."""
+    sockets: int = 0
+    """WebSockets that were closed."""
+    seconds: float = 0.0
+    forced: bool = False
+    """Whether a second Ctrl-C cut it short."""
+
+    def __add__(self, other: Ending) -> Ending:
+        return Ending(
+            self.finished + other.finished,
+            self.refused + other.refused,
+            self.sockets + other.sockets,
+            max(self.seconds, other.seconds),
+            self.forced or other.forced,
+        )
+
+
+class Front:
+    """A server's parts, put together; ``run`` serves until it is told to stop."""
+
+    def __init__(self, options: ServeOptions, stalls: Sequence[Stall], log: Log) -> None:
+        self._options, self._log = options, log
+        self.desks = {stall.name: Desk(stall.name, stall.hire, stall.limits) for stall in stalls}
+        journal = Journal(options.journal, max_bytes=options.journal_bytes) if options.journal else None
+        versions = {stall.name: stall.version for stall in stalls}
+        self.gate = Gate(
+            self.desks,
+            keys=Keys(options.keys, options.api_keys_file),
+            metrics=Metrics(versions, self._gauges(journal)),
+            log=log,
+            max_body=options.max_body,
+            journal=journal,
+            tracing=tracing(),
+            local=is_loopback(options.host),
+        )
+        self.ending = Ending()
+        self._hands_over = False
+        self._on_stop: Callable[[int], None] = _ignore
+        self._server = _Server(self._config(), self)
+
+    def _gauges(self, journal: Journal | None) -> Gauges:
+        desks = self.desks.values()
+        return Gauges(
+            queue_depth=lambda: sum(desk.waiting for desk in desks),
+            in_flight=lambda: sum(desk.in_hand for desk in desks),
+            sockets=lambda: len(self.gate.sockets),
+            workers=lambda: sum(desk.workers for desk in desks),
+            restarts=lambda: _summed(desk.restarts for desk in desks),
+            draining=lambda: self.gate.draining,
+            journal_dropped=None if journal is None else lambda: journal.dropped,
+        )
+
+    def _config(self) -> uvicorn.Config:
+        """Raises InputError for a certificate that cannot be used."""
+        options = self._options
+        lane = type("BoundLane", (Lane,), {"gate": self.gate, "max_connections": options.max_connections})
+        config = uvicorn.Config(
+            create_app(self.gate),
+            http=lane,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=2,
+            ssl_certfile=options.tls_cert,
+            ssl_keyfile=options.tls_key,
+            ssl_keyfile_password=options.tls_key_password,
+        )
+        try:
+            config.load()
+        except (ssl.SSLError, OSError) as error:
+            reason = getattr(error, "reason", None) or error.strerror or error
+            raise InputError(
+                f"cannot use the certificate {options.tls_cert} with its key: {reason}"
+            ) from None
+        return config
+
+    def run(
+        self,
+        listener: socket.socket,
+        on_ready: Callable[[], None],
+        on_stop: Callable[[int], None] | None = None,
+    ) -> Ending:
+        """Serve on a bound socket until SIGTERM, SIGINT or ``stop``, and tell how that went.
+
+        ``on_ready`` is called once connections are accepted, ``on_stop`` with the number of requests that are in
+        flight when it is told to stop. Raises the RewardError for which a reward does not load.
+        """
+        handler = self._log.handler()
+        logger = logging.getLogger("guerdon.serve")
+        logger.addHandler(handler)
+        logging.getLogger("uvicorn.error").addHandler(handler)
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+        logger.propagate = logging.getLogger("uvicorn.error").propagate = False
+        self._server.on_ready = on_ready
+        self._on_stop = on_stop or _ignore
+        try:
+            with asyncio.Runner(loop_factory=fast_loop()) as runner:
+                runner.run(self._serve(listener))
+        finally:
+            logger.removeHandler(handler)
+            logging.getLogger("uvicorn.error").removeHandler(handler)
+            if self.gate.journal is not None:
+                self.gate.journal.close()
+            if self.gate.tracing is not None:
+                self.gate.tracing.close()
+        return self.ending
+
+    async def _serve(self, listener: socket.socket) -> None:
+        try:
+            await asyncio.gather(*(desk.start() for desk in self.desks.values()))
+            collect_less()
+            sweeping = asyncio.create_task(self._sweep())
+            await self._server.serve([listener])
+            sweeping.cancel()
+        finally:
+            for desk in self.desks.values():
+                desk.close()
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            now = time.monotonic()
+            for connection in list(self._server.server_state.connections):
+                if isinstance(connection, Lane):
+                    connection.sweep(now)
+
+    def quit(self) -> None:
+        """End at once, since the process that answers is gone; from any thread."""
+        if self.gate.journal is not None:
+            self.gate.journal.close()
+        os._exit(1)
+
+    def stop(self) -> None:
+        """Have ``run`` return once what is in flight is done; from any thread."""
+        self._hands_over = False
+        self._server.should_exit = True
+
+    def hand_over(self) -> None:
+        """As ``stop``, where another process has taken over the listening socket; from any thread.
+
+        Connections that are still open are answered a last time, rather than refused.
+        """
+        self._hands_over = True
+        self._server.should_exit = True
+
+    async def drain(self) -> None:
+        """Finish what is in flight, answer the rest with 503, close the sockets, let the workers clean up."""
+        began, gate = time.monotonic(), self.gate
+        until = began + self._options.drain
+        in_flight, sockets = self._in_flight(), len(gate.sockets)
+        self._on_stop(in_flight)
+        gate.leaving = True
+        for open_socket in list(gate.sockets):
+            open_socket.stop_reading()
+        if self._hands_over:
+            await self._part(min(until, began + _HANDOVER_SECONDS))
+        gate.draining = True
+        # What is in flight ends elsewhere, in many ways.
+        while self._in_flight() and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
+            await asyncio.sleep(_POLL)
+        refused = self._in_flight()
+        for desk in self.desks.values():
+            desk.refuse_all(503, "draining", STOPPING)
+        for lane in self._lanes():
+            lane.refuse_arriving()
+        for open_socket in list(gate.sockets):
+            open_socket.close("the server is stopping")
+        finished = max(0, in_flight - refused)
+        if not self._forced:
+            await self._close()
+        self.ending = Ending(finished, refused, sockets, time.monotonic() - began, self._forced)
+
+    async def _part(self, until: float) -> None:
+        """Answer what still comes over connections that are open, each of which ends with that."""
+        while self._hands_over and (self._lanes() or self.gate.sockets) and time.monotonic() < until:
+            for open_socket in list(self.gate.sockets):
+                if open_socket.idle:
+                    open_socket.close("the server is loaded anew; connect again")
+            await asyncio.sleep(_POLL)
+
+    async def _close(self) -> None:
+        until = time.monotonic() + GOODBYE_SECONDS
+        await asyncio.gather(*(desk.stop() for desk in self.desks.values()))
+        while self.gate.sockets and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
+            await asyncio.sleep(_POLL)
+
+    def _in_flight(self) -> int:
+        """Requests that wait, are in the works, or whose body or response is on its way."""
+        asked = sum(desk.in_hand for desk in self.desks.values())
+        arriving = sum(lane.is_arriving for lane in self._lanes())
+        return max(asked + arriving, len(self._server.server_state.tasks))
+
+    def _lanes(self) -> list[Lane]:
+        return [lane for lane in self._server.server_state.connections if isinstance(lane, Lane)]
+
+    @property
+    def _forced(self) -> bool:
+        return self._server.force_exit
+
+
+def _ignore(in_flight: int) -> None:
+    pass
+
+
+def _summed(counts: Any) -> Mapping[str, int]:
+    total: dict[str, int] = {}
+    for each in counts:
+        for cause, count in each.items():
+            total[cause] = total.get(cause, 0) + count
+    return total
+
+
+class _Server(uvicorn.Server):
+    on_ready: Callable[[], None]
+
+    def __init__(self, config: uvicorn.Config, front: Front) -> None:
+        super().__init__(config)
+        self._front = front
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # First of all: who connects from here on is refused at once, rather than left to wait for an answer.
+        for server in self.servers:
+            server.close()
+        for listener in sockets or []:
+            listener.close()
+        await self._front.drain()
+        if not self.force_exit:
+            await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """uvicorn's own raises a signal again at the end, which would end the process before it is cleaned up."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {
+            number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal has the server drain; a Ctrl-C after it has it end at once."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True

@@ -1,0 +1,145 @@
+"""RecordedRun: a training run as its folder tells it, while it goes on and afterwards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from guerdon.errors import InputError
+from guerdon.scoring.statistics.summary import Histogram
+from guerdon.train.diagnostics.step_statistics import component_names
+from guerdon.train.diagnostics.trends import Alarm
+from guerdon.train.records.folder import RunFolder
+from guerdon.train.records.jsonl import read_lines
+from guerdon.train.records.samples import KeptSample, partial_of, read_samples
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord:
+    """One line of ``metrics.jsonl``."""
+
+    step: int
+    at: float | None
+    """Seconds since 1970 when the step ended."""
+    scalars: Mapping[str, float]
+    histograms: Mapping[str, Histogram]
+
+
+class RecordedRun:
+    """What a run has left in its folder; everything is read when it is asked for.
+
+    ``RecordedRun.of(path)`` raises InputError where there is no run.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+
+    @classmethod
+    def of(cls, path: str | Path) -> RecordedRun:
+        """The run in a folder, in the folder that a checkpoint of it lies in, or of a file in it."""
+        given = Path(path)
+        if not given.exists():
+            raise InputError(f"there is no folder {given}; give the folder of a run of guerdon train")
+        of = RunFolder.of_checkpoint(given)
+        for folder in (given, *([of.path] if of else []), *given.resolve().parents[:3]):
+            if folder.is_dir() and any(file.exists() for file in _files(RunFolder(folder))):
+                return cls(RunFolder(folder))
+        inside = sorted(one.parent for one in given.glob("*/run.json")) if given.is_dir() else []
+        hint = f"; there are runs in it, such as {inside[-1]}" if inside else ""
+        raise InputError(
+            f"{given} is no folder of a training run: it has neither run.json nor metrics.jsonl{hint}"
+        )
+
+    @cached_property
+    def about(self) -> Mapping[str, Any]:
+        """What ``run.json`` says: seed, reward, data, versions, state; empty where there is none."""
+        path = self.folder.run
+        if not path.exists():
+            return {}
+        try:
+            said = json.loads(path.read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
+            raise InputError(f"cannot read {path}: {' '.join(str(error).split())[:200]}") from None
+        if not isinstance(said, dict):
+            raise InputError(f"{path} holds no object")
+        return said
+
+    @cached_property
+    def steps(self) -> list[StepRecord]:
+        """The steps so far, in order."""
+        return [_step(line) for line in read_lines(self.folder.metrics)]
+
+    @property
+    def components(self) -> list[str]:
+        """The components of the reward, in the order in which they first appeared."""
+        names = (name for step in self.steps for name in component_names(step.scalars))
+        return list(dict.fromkeys(names))
+
+    def series(self, name: str) -> tuple[list[int], list[float]]:
+        """Steps and values of a figure such as ``reward/mean``; steps that lack it are left out."""
+        found = [(step.step, step.scalars[name]) for step in self.steps if name in step.scalars]
+        return [step for step, _ in found], [value for _, value in found]
+
+    def warnings(self) -> list[tuple[int, Alarm]]:
+        """The warnings of the run, each with its step."""
+        lines = list(read_lines(self.folder.warnings))
+        names = Alarm.__dataclass_fields__
+        return [
+            (line["step"], Alarm(**{name: line[name] for name in names if name in line}))
+            for line in lines
+            if "code" in line
+        ]
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether samples were kept."""
+        return self.folder.samples.exists() or partial_of(self.folder.samples).exists()
+
+    def samples(self, mode: str | None = "train") -> Iterator[KeptSample]:
+        """The samples in order, read one by one; of one mode, or of both where it is None.
+
+        Raises InputError where none were kept.
+        """
+        if not self.has_samples:
+            raise InputError(f"{self.folder.path} holds no samples; train with training.keep_samples=true")
+        found = read_samples(self.folder.samples)
+        return found if mode is None else (one for one in found if one.mode == mode)
+
+    def evaluations(self) -> list[tuple[Path, Mapping[str, Any]]]:
+        """The evaluations in the folder, by name of file; those that are no object are left out."""
+        found: list[tuple[Path, Mapping[str, Any]]] = []
+        for path in sorted(self.folder.evaluations.glob("*.json")):
+            try:
+                said = json.loads(path.read_bytes())
+            except (OSError, ValueError, RecursionError):
+                continue
+            if isinstance(said, dict):
+                found.append((path, said))
+        return found
+
+
+def _files(folder: RunFolder) -> list[Path]:
+    return [folder.run, folder.metrics]
+
+
+def _step(line: Mapping[str, Any]) -> StepRecord:
+    scalars, histograms = {}, {}
+    for name, value in line.items():
+        if isinstance(value, dict):
+            histograms[name] = _histogram(value)
+        elif name not in ("step", "at") and isinstance(value, int | float):
+            scalars[name] = float(value)
+    return StepRecord(step=line["step"], at=line.get("at"), scalars=scalars, histograms=histograms)
+
+
+def _histogram(value: Mapping[str, Any]) -> Histogram:
+    levels = value.get("levels")
+    return Histogram(
+        edges=tuple(value.get("edges", ())),
+        counts=tuple(value.get("counts", ())),
+        levels=None if levels is None else tuple(levels),
+    )

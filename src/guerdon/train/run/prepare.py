@@ -1,0 +1,298 @@
+"""Preparing a run: everything that can be wrong with it is said before a model is loaded."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from guerdon.errors import InputError, ResumeError, error_of_kind
+from guerdon.reward.function import RewardFunction
+from guerdon.scoring.run import score
+from guerdon.train.backend import Backend
+from guerdon.train.backends.registry import find_backend
+from guerdon.train.config.compose import read
+from guerdon.train.config.schema import Config
+from guerdon.train.config.validation import check
+from guerdon.train.data.problems import Problems, problems_of
+from guerdon.train.data.sampler import steps_of
+from guerdon.train.records.folder import RunFolder
+from guerdon.train.records.manifest import About, now, package_versions
+from guerdon.train.run.rewards import reward_of
+from guerdon.trainers.columns import sample_of
+
+RUNS = Path("runs")
+"""Where the folders of runs lie that are not told where to."""
+
+logger = logging.getLogger("guerdon.train")
+
+_REJECTED = "rejected.jsonl"
+_NEVER = ("remote", "missing_extra", "binding", "resolution", "sandbox")
+"""Kinds of failure that no response would mend."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prepared:
+    """A run that is checked and ready to start; nothing of it has been learnt yet."""
+
+    config: Config
+    backend: Backend
+    reward: RewardFunction
+    problems: Problems
+    folder: RunFolder
+    about: About
+    resume_from: tuple[int, Path | None] | None = None
+    """For a run that is gone on with: the step and the checkpoint after which; no checkpoint, the beginning."""
+    notes: tuple[str, ...] = field(default=())
+    """What its user ought to know before it starts."""
+
+    @property
+    def steps(self) -> int:
+        """How many steps it takes in all."""
+        return steps_of(self.config, len(self.problems.train))
+
+    def summary(self) -> list[tuple[str, str]]:
+        """What is to be done, as names with what they stand for."""
+        config, problems = self.config, self.problems
+        model = config.model.path or " ".join(
+            filter(None, (config.model.model_family, config.model.model_size))
+        )
+        adapters = f", LoRA of rank {config.model.lora_rank}" if config.model.lora_rank else ""
+        lines = [
+            ("backend", f"{config.backend}, {config.algorithm}"),
+            ("model", model + adapters),
+            ("reward", f"{self.about.reward['name']}@{self.about.reward['version']}"),
+            (
+                "data",
+                f"{problems.source}: {len(problems.train):,} to learn from, {len(problems.test):,} held out",
+            ),
+            (
+                "steps",
+                f"{self.steps:,} of {config.training.micro_batch_size} × {config.grpo.num_generations}",
+            ),
+            ("folder", str(self.folder.path)),
+        ]
+        if self.resume_from is not None:
+            lines.append(("goes on", f"after step {self.resume_from[0]:,}"))
+        return [*lines, *(("note", note) for note in self.notes)]
+
+    def discard(self) -> None:
+        """Take the folder away again, where it is new."""
+        if self.resume_from is None:
+            with contextlib.suppress(OSError):
+                self.folder.path.rmdir()
+
+
+def prepare(config: Config) -> Prepared:
+    """Check everything that can be checked, the quickest first, and find the run a folder.
+
+    Raises InputError, ResolutionError, BindingError, MissingExtraError or BadRowsError, whichever it is.
+    """
+    check(config)
+    backend = _backend(config)
+    reward = _reward(config)
+    folder = _new_folder(config)
+    try:
+        problems = problems_of(config.training, config.seed, reward, folder.path / _REJECTED)
+        _try_once(config, reward, problems)
+    except BaseException:
+        with contextlib.suppress(OSError):  # it stays where rejected rows were written to it
+            folder.path.rmdir()
+        raise
+    return Prepared(
+        config=replace(config, run_dir=str(folder.path)),
+        backend=backend,
+        reward=reward,
+        problems=problems,
+        folder=folder,
+        about=_about(config, reward, problems),
+        notes=tuple(_notes(config)),
+    )
+
+
+def prepare_again(place: Path, *, accept_changes: bool = False) -> Prepared:
+    """Check a run that was interrupted or killed, so that it can go on where its last checkpoint is.
+
+    Raises InputError where there is no such run or it has finished; ResumeError where its reward or its data have
+    changed, unless that is accepted; else as ``prepare``.
+    """
+    folder = RunFolder(place)
+    about = About.read(folder)
+    if about.state == "finished":
+        raise InputError(f"{place} has finished, so there is nothing to go on with")
+    config, reward, problems = _loaded(folder)
+    backend = _backend(config)
+    changes = list(_changes(about, reward, problems))
+    if changes and not accept_changes:
+        raise ResumeError(
+            f"{place}: {' and '.join(changes)}, so the curve would not be that of one run; "
+            "go on all the same with --accept-changes"
+        )
+    _try_once(config, reward, problems)
+    saved = folder.saved()
+    step, checkpoint = saved[-1] if saved else (0, None)
+    fresh = _about(config, reward, problems)
+    notes = [*changes, *about.differences(fresh.packages)]
+    about.reward, about.data, about.packages = fresh.reward, fresh.data, fresh.packages
+    about.resumed.append({"at": now(), "after_step": step})
+    return Prepared(
+        config=config,
+        backend=backend,
+        reward=reward,
+        problems=problems,
+        folder=folder,
+        about=about,
+        resume_from=(step, checkpoint),
+        notes=(*notes, *_notes(config)),
+    )
+
+
+def loaded(folder: RunFolder) -> tuple[Config, RewardFunction, Problems]:
+    """The configuration, the reward and the problems of a run that has been, to evaluate it, say.
+
+    Logs a warning where the reward or the data are others by now. Raises InputError where the folder is none of a
+    run, else as ``prepare``.
+    """
+    config, reward, problems = _loaded(folder)
+    for change in _changes(About.read(folder), reward, problems):
+        logger.warning("%s: %s", folder.path, change)
+    return config, reward, problems
+
+
+# Before it starts.
+
+
+def _backend(config: Config) -> Backend:
+    backend = find_backend(config.backend)
+    if config.algorithm not in backend.algorithms:
+        near = difflib.get_close_matches(config.algorithm, backend.algorithms, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(backend.algorithms)}"
+        raise InputError(f"backend={config.backend} has no algorithm={config.algorithm}; {hint}")
+    backend.check(config)
+    return backend
+
+
+def _reward(config: Config) -> RewardFunction:
+    training = config.training
+    return reward_of(
+        training.reward_function, parameters=training.reward_parameters, modules=training.reward_modules
+    )
+
+
+def _loaded(folder: RunFolder) -> tuple[Config, RewardFunction, Problems]:
+    about = About.read(folder)
+    config = read(folder.config)
+    config.run_dir = str(folder.path)
+    try:
+        reward = _reward(config)
+        return config, reward, problems_of(config.training, config.seed, reward, folder.path / _REJECTED)
+    except (InputError, LookupError) as error:
+        if Path(about.directory) == Path.cwd():
+            raise
+        raise InputError(f"{error}; the run was started in {about.directory}: go there first") from error
+
+
+def _new_folder(config: Config) -> RunFolder:
+    """A folder that no run is in."""
+    if config.run_dir is None:
+        return RunFolder(_dated())
+    folder = RunFolder(Path(config.run_dir))
+    if folder.run.exists():
+        state = About.read(folder).state
+        on = "" if state == "finished" else f"; go on with it: guerdon train --resume {folder.path}"
+        raise InputError(f"{folder.path} holds a run already ({state}){on}; for a new one: run_dir=ANOTHER")
+    try:
+        folder.path.mkdir(parents=True, exist_ok=True)
+        taken = [path.name for path in folder.path.iterdir() if path.name != _REJECTED]
+        (folder.path / _REJECTED).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder.path}: {error.strerror or error}") from error
+    if taken:
+        raise InputError(f"{folder.path} is not empty: a run wants a folder of its own; run_dir=ANOTHER")
+    return folder
+
+
+def sweep_folder(config: Config) -> Path:
+    """The folder for the runs of a sweep. Raises InputError where there are some in it already."""
+    if config.run_dir is None:
+        return _dated()
+    path = Path(config.run_dir)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        taken = any(path.iterdir())
+    except OSError as error:
+        raise InputError(f"cannot make the folder {path}: {error.strerror or error}") from error
+    if taken:
+        raise InputError(
+            f"{path} is not empty: the runs of a sweep want a folder of their own; run_dir=ANOTHER"
+        )
+    return path
+
+
+def _dated() -> Path:
+    """A new folder under ``runs``, called by the time."""
+    stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+    for suffix in ("", *(f"-{number}" for number in range(2, 100))):
+        path = RUNS / (stamp + suffix)
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise InputError(f"cannot make the folder {path}: {error.strerror or error}") from error
+        return path
+    raise InputError(f"there are too many runs of {stamp} in {RUNS}; name a folder: run_dir=…")
+
+
+def _try_once(config: Config, reward: RewardFunction, problems: Problems) -> None:
+    """Score an empty response, so that what would fail for every one is said before a model is loaded."""
+    if not problems.train:
+        raise InputError(f"{problems.source} has no problems to learn from")
+    sample = sample_of(problems.train[0].prompt, "", {"step": 0, **problems.train[0].columns})
+    training = config.training
+    tried = score(
+        reward,
+        [sample],
+        timeout=training.reward_timeout,
+        workers=1 if training.reward_workers is None else min(training.reward_workers, 1),
+        on_error="result",
+    )[0]
+    if tried.error_kind in _NEVER:
+        raise error_of_kind(tried.error_kind, f"the reward {reward.name} cannot score: {tried.error}")
+
+
+def _about(config: Config, reward: RewardFunction, problems: Problems) -> About:
+    made = reward.provenance
+    return About(
+        backend=config.backend,
+        algorithm=config.algorithm,
+        seed=config.seed,
+        reward={"name": made.reward, "version": made.version, "parameters": dict(made.parameters)},
+        data={
+            "source": problems.source,
+            "train": len(problems.train),
+            "test": len(problems.test),
+            "digest": problems.digest,
+        },
+        packages=package_versions(),
+    )
+
+
+def _changes(about: About, reward: RewardFunction, problems: Problems) -> Iterator[str]:
+    made, before = reward.provenance, about.reward
+    if made.version != before.get("version"):
+        yield f"the reward is {made.reward}@{made.version} now and was {before['name']}@{before['version']}"
+    if problems.digest != about.data.get("digest"):
+        yield f"the data have changed ({problems.source})"
+
+
+def _notes(config: Config) -> Iterator[str]:
+    training = config.training
+    if training.intermediate_checkpoint_dir is not None:
+        yield "training.intermediate_checkpoint_dir has no effect: checkpoints lie in one place"
+    if config.wandb_disabled and training.wandb_project is not None:
+        yield f"wandb_disabled=true: nothing is sent to {training.wandb_project}"
