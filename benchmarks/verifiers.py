@@ -36,7 +36,7 @@ from guerdon.testing.rows import chat_of
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))  # the tables of cases are those of the tests
 
-from rewards.catalogue import setting_of  # noqa: E402
+from support.catalogue import setting_of  # noqa: E402
 
 CASES = HERE.parent / "tests" / "rewards" / "cases"
 WARM = 20

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from docs_runner import Block, blocks
-from served import Process, ask, free_port, running
+from support.docs_runner import Block, blocks
+from support.served import Process, ask, free_port, running
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "deploying.md"
 KEY = "a-key"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from docs_runner import PageError, Report, blocks, commands, matches, run_page
+from support.docs_runner import PageError, Report, blocks, commands, matches, run_page
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

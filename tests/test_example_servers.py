@@ -16,7 +16,7 @@ import pytest
 
 import guerdon
 from guerdon import RewardFunction
-from served import Process, ask, free_port, running
+from support.served import Process, ask, free_port, running
 
 SERVERS = Path(__file__).resolve().parent.parent / "examples" / "servers"
 

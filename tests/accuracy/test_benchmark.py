@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from accuracy import verdicts
 from guerdon.accuracy.benchmark import Options, SuiteReport, run_suite, sample
 from guerdon.accuracy.folder import Folder
 from guerdon.accuracy.measurement import Measurement
 from guerdon.accuracy.suite import Case, Ours, Peer, Suite
 from guerdon.errors import InputError
+from support import verdicts
 
 REWARD = """
 from guerdon import EvaluateResult

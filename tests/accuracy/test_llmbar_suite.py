@@ -8,7 +8,7 @@ import pytest
 
 from guerdon.accuracy.benchmark import run_suite
 from guerdon.accuracy.suites.llmbar import FILE, SUITE, cases
-from rewards.judge_server import Asked, Reply, judge_server, verdict
+from support.judge_server import Asked, Reply, judge_server, verdict
 
 
 @pytest.fixture(autouse=True)

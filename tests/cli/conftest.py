@@ -1,6 +1,6 @@
 """Fixtures for the command line's tests."""
 
-from cli_work import guerdon, work
-from command_work import serve
+from support.cli_work import guerdon, work
+from support.command_work import serve
 
 __all__ = ["guerdon", "serve", "work"]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cli_work import Run
 from guerdon import RewardFunction
 from guerdon.reward.options import RewardOptions
 from guerdon.trainers import trainers
 from guerdon.trainers.registry import Wanted
+from support.cli_work import Run
 
 
 @pytest.mark.parametrize("trainer", list(trainers()))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import guerdon as package
-from cli_work import Run, start, write_rows
+from support.cli_work import Run, start, write_rows
 
 HEAVY = {"rich", "pyarrow", "cloudpickle", "guerdon.scoring.run", "guerdon.data", "guerdon.console"}
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cli_work import Run, row, start, write_rows
 from guerdon.accuracy.discovery import find_suites
+from support.cli_work import Run, row, start, write_rows
 
 EXACT = ("--reward", "my_rewards.py::exact", "--rows", "labelled.jsonl", "--workers", "1")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cli_work import row, write_rows
 from guerdon.cli import output
+from support.cli_work import row, write_rows
 
 
 def on_a_terminal(command: list[str], folder: Path) -> str:

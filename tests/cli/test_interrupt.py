@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cli_work import row, start, write_rows
+from support.cli_work import row, start, write_rows
 
 COUNT = 200
 

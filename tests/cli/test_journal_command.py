@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from cli_work import Run
 from guerdon.cli.commands.journal import parse_since, parse_status
 from guerdon.errors import InputError
 from guerdon.serve.journal.store import Entry, Journal, Score
+from support.cli_work import Run
 
 EXACT = "my_rewards.py::exact"
 BATCHED = '''

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from cli_work import Run, row, start, write_rows
-from rewards.judge_server import Asked, JudgeServer, Reply, better_is_longer, judge_server, verdict
+from support.cli_work import Run, row, start, write_rows
+from support.judge_server import Asked, JudgeServer, Reply, better_is_longer, judge_server, verdict
 
 CALIBRATE = ("judge", "calibrate")
 

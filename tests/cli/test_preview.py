@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_work import Run, row, start, write_rows
+from support.cli_work import Run, row, start, write_rows
 
 # The tutorial's metric: the share of the question's words that the answer repeats, and a bonus for a phrase
 # that promises an answer.

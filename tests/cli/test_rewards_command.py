@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cli_work import Run, start
 from guerdon.cli.commands.rewards import first_sentence
+from support.cli_work import Run, start
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cli_work import Run
 from guerdon.sandbox import tiers
+from support.cli_work import Run
 
 
 def test_the_doctor_says_which_tier_is_used(guerdon: Run) -> None:

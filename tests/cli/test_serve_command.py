@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from cli_work import Run
-from command_work import Serve, ask, sample
 from guerdon.cli.commands.serve import ServerFlags
 from guerdon.serve.options import ServeOptions
+from support.cli_work import Run
+from support.command_work import Serve, ask, sample
 
 
 def test_a_person_sees_what_is_served_where_and_how_to_stop(serve: Serve) -> None:

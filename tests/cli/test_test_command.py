@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_work import Run, row, write_rows
+from support.cli_work import Run, row, write_rows
 
 
 def cases(folder: Path, *scores: float) -> None:

@@ -34,7 +34,9 @@ Run = Callable[..., Result]
 @pytest.fixture
 def place(guerdon: Run, work: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory, with a reward, where the backend ``parrot`` can be had."""
-    monkeypatch.setattr(registry, "BACKENDS", {**registry.BACKENDS, "parrot": "train_work:ParrotBackend"})
+    monkeypatch.setattr(
+        registry, "BACKENDS", {**registry.BACKENDS, "parrot": "support.train_work:ParrotBackend"}
+    )
     (work / "mine.py").write_text(REWARD, encoding="utf-8")
     return work
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_work import Run, row, write_rows
+from support.cli_work import Run, row, write_rows
 
 SCORE = ("score", "my_rewards.py::exact", "samples.jsonl")
 LENGTH = ("score", "my_rewards.py::length", "samples.jsonl")

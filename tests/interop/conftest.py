@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from interop.environments import PEERS, PeerError, environment, python_of
-from served import Process, free_port, guerdon_serve, running
+from support.served import Process, free_port, guerdon_serve, running
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent.parent / "examples" / "servers"

@@ -10,7 +10,7 @@ import pytest
 from guerdon import AsyncRewardClient, Request, Response, RewardClient, RewardFunction, Turn, score
 from guerdon.errors import RewardError
 from interop.conftest import Case, Client, PeerServer
-from served import Process
+from support.served import Process
 
 
 def feedback(case: Case) -> str:

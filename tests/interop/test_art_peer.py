@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interop.conftest import Interpreter
-from trainer_peers import BOTH, adapted, run_peer
+from support.trainer_peers import BOTH, adapted, run_peer
 
 
 @pytest.mark.trainers

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-import environment_rewards as rewards
+import support.environment_rewards as rewards
 from guerdon import get_reward_function
 from guerdon.trainers import Wanted, find_trainer
 from interop.conftest import Client, Interpreter
 from interop.environments import environment
-from served import ask, guerdon_serve, running
+from support.served import ask, guerdon_serve, running
 
 FILE = Path(rewards.__file__)
 SOURCES = str(Path(__file__).resolve().parents[2] / "src")

@@ -13,7 +13,7 @@ from guerdon import get_reward_function
 from guerdon.trainers import Recipe, Wanted, find_trainer
 from interop.conftest import OURS, Client
 from interop.trainer_rows import ASYNC, COMBINED, ROWS, SECONDS, Expected
-from served import Process, guerdon_serve, running
+from support.served import Process, guerdon_serve, running
 
 
 def rollouts(rows: tuple[Expected, ...]) -> list[dict[str, Any]]:

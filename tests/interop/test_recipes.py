@@ -21,11 +21,11 @@ from typing import Any
 import pytest
 import yaml
 
-from docs_runner import blocks
 from interop.conftest import EXAMPLES, OURS, Client, Interpreter
 from interop.environments import PEERS, environment
-from tiny_models import save_policy
-from trainer_peers import SOURCE, run_peer
+from support.docs_runner import blocks
+from support.tiny_models import save_policy
+from support.trainer_peers import SOURCE, run_peer
 
 ROOT = EXAMPLES.parent.parent
 RECIPES = EXAMPLES.parent / "trainers"

@@ -6,7 +6,7 @@ import pytest
 
 from guerdon import RewardFunction, Sample, score
 from interop.conftest import Case, Client, PeerServer
-from served import Process
+from support.served import Process
 
 
 def metric(case: Case) -> tuple[float, str]:

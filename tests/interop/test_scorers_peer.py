@@ -11,7 +11,7 @@ import pytest
 
 from interop.conftest import Interpreter
 from interop.environments import PEERS, environment
-from trainer_peers import run_peer
+from support.trainer_peers import run_peer
 
 COLUMNS = [f"--{name}-column={name}" for name in ("prompt", "response", "answer")]
 CHAT = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "4"}]

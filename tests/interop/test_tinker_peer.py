@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interop.conftest import Interpreter
-from trainer_peers import BOTH, adapted, run_peer
+from support.trainer_peers import BOTH, adapted, run_peer
 
 
 @pytest.mark.trainers

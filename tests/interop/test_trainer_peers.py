@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interop.conftest import Case, Client
-from served import Process, ask
+from support.served import Process, ask
 
 
 def rows(samples: list[Case]) -> list[dict[str, Any]]:

@@ -10,11 +10,11 @@ from click.testing import CliRunner
 
 from guerdon.cli.app import app
 from interop.conftest import Interpreter
-from tiny_models import save_policy
-from trainer_peers import run_peer
-from trainers.trl_rewards import TIMEOUT, asynchronous_grade, levels
+from support.tiny_models import save_policy
+from support.trainer_peers import run_peer
+from support.trl_rewards import TIMEOUT, asynchronous_grade, levels
 
-REWARDS = Path(__file__).resolve().parent.parent / "trainers" / "trl_rewards.py"
+REWARDS = Path(__file__).resolve().parent.parent / "support" / "trl_rewards.py"
 GRADES = [1.0, 0.5, None, None]
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from interop.conftest import Interpreter
 from interop.environments import PEERS, environment
-from served import guerdon_serve, running
-from trainer_peers import RUN_SECONDS, SOURCE, adapted, run_peer
+from support.served import guerdon_serve, running
+from support.trainer_peers import RUN_SECONDS, SOURCE, adapted, run_peer
 
 GENERATIONS = 4
 SUMS = "guerdon.train.data.arithmetic.sums"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interop.conftest import Interpreter
-from trainer_peers import BOTH, adapted, run_peer
+from support.trainer_peers import BOTH, adapted, run_peer
 
 
 def test_a_task_is_scored_by_verifiers(interpreter: Interpreter, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from guerdon.trainers import Wanted, find_trainer
 from interop.conftest import OURS, Interpreter
 from interop.environments import PEERS, environment
 from interop.trainer_rows import ASYNC, COMBINED, ROWS, SECONDS, Expected
-from served import Process, guerdon_serve, running
+from support.served import Process, guerdon_serve, running
 
 pytestmark = pytest.mark.trainers
 RUN_SECONDS = 480

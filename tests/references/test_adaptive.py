@@ -13,12 +13,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from reference_text import between, indented, loaded, of_lines, translated
 
 import guerdon
 from guerdon import RewardFunction
 from guerdon.errors import RewardError
-from served import Process, ask, free_port, running
+from support.reference_text import between, indented, loaded, of_lines, translated
+from support.served import Process, ask, free_port, running
 
 # What the SQL server uses of pandas, for where pandas is not installed.
 PANDAS = """

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from reference_text import indented, loaded, of_one_line, translated
 
 import guerdon
 from guerdon.errors import BindingError
+from support.reference_text import indented, loaded, of_one_line, translated
 
 HELPERS = """
 def evaluate_response(response, context):

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from reference_text import between, translated
 
 import guerdon
+from support.reference_text import between, translated
 
 # keyword_overlap, direct_answer: "learning" is the one keyword of three that comes up without its
 # question mark; none; two of seven, and 0.2 for announcing the answer.

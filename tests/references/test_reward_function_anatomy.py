@@ -6,9 +6,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from reference_text import between, indented, loaded, of_lines, translated
 
 import guerdon
+from support.reference_text import between, indented, loaded, of_lines, translated
 
 MESSAGES = [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because."}]
 

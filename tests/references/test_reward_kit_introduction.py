@@ -12,11 +12,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from reference_text import fenced, loaded, translated
 
 import guerdon
 from guerdon.rewards.tool_calls.function_calling import parse_potential_function_call
-from misbehaving import Misbehaving
+from support.misbehaving import Misbehaving
+from support.reference_text import fenced, loaded, translated
 
 NAMES = "from typing import Any, Dict, List, Optional\nfrom guerdon import MetricRewardOutput, RewardOutput\n"
 QUESTION = {"role": "user", "content": "Explain RLHF safely."}

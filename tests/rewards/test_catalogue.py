@@ -16,7 +16,7 @@ import guerdon
 from guerdon.cli.commands.rewards import docstring_of
 from guerdon.testing import assert_cases, check_reward
 from guerdon.testing.rows import chat_of
-from rewards.catalogue import Setting, setting_of
+from support.catalogue import Setting, setting_of
 
 CASES = Path(__file__).parent / "cases"
 NAMES = sorted(entry.name for entry in entry_points(group="guerdon.rewards"))

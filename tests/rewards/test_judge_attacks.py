@@ -16,7 +16,7 @@ from guerdon.rewards.judge.prompts import question
 from guerdon.rewards.judge.reward import judge
 from guerdon.rewards.judge.verdicts import read
 from guerdon.types import EvaluateResult
-from rewards.judge_server import (
+from support.judge_server import (
     FULL_MARKS,
     Asked,
     JudgeServer,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from guerdon.testing import assert_cases
-from rewards.judge_server import JudgeServer, counting, judge_server
+from support.judge_server import JudgeServer, counting, judge_server
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,8 @@ import pytest
 
 import guerdon
 from guerdon.reward.function import RewardFunction
-from rewards.judge_server import Asked, JudgeServer, Reply, completion, judge_server
-from tiny_chat import make_tiny_model
+from support.judge_server import Asked, JudgeServer, Reply, completion, judge_server
+from support.tiny_chat import make_tiny_model
 
 pytestmark = pytest.mark.slow
 

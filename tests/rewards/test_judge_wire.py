@@ -22,7 +22,7 @@ import guerdon
 from guerdon.errors import BindingError
 from guerdon.rewards.judge.reward import judge
 from guerdon.types import EvaluateResult
-from rewards.judge_server import (
+from support.judge_server import (
     Asked,
     JudgeServer,
     Reply,

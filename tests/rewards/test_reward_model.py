@@ -16,7 +16,7 @@ import pytest
 import guerdon
 from guerdon.errors import InputError
 from guerdon.types import EvaluateResult
-from tiny_models import outputs, save_classifier
+from support.tiny_models import outputs, save_classifier
 
 pytest.importorskip("torch")
 

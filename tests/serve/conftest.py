@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from command_work import serve
+from support.command_work import serve
 
 __all__ = ["serve"]

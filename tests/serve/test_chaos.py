@@ -20,7 +20,7 @@ import pytest
 
 from guerdon import AsyncRewardClient, Request, Turn
 from guerdon.errors import RewardError
-from served import Process, guerdon_serve, running
+from support.served import Process, guerdon_serve, running
 
 SAMPLES = 10_000
 REWARD = """

@@ -26,7 +26,7 @@ from guerdon.errors import (
     RemoteError,
     RewardError,
 )
-from misbehaving import SCHEMA, Misbehaving
+from support.misbehaving import SCHEMA, Misbehaving
 
 KEY = "sk-very-secret"
 

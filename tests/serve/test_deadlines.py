@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-import serve_work
 from guerdon.serve.background import RunningServer
 from guerdon.serve.run import serve
-from serve_work import Reply, call, row, turns
+from support import serve_work
+from support.serve_work import Reply, call, row, turns
 
 TIMEOUT = 0.4
 OVERRAN = "overran its deadline of 0.4 s and was ended"

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-import serve_work
 from guerdon import RewardFunction
 from guerdon.errors import RewardError
 from guerdon.serve.background import RunningServer
 from guerdon.serve.run import serve
-from serve_work import call, turns
+from support import serve_work
+from support.serve_work import call, turns
 
 
 def _served(*rewards: Any, **options: Any) -> RunningServer:

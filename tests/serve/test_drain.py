@@ -14,7 +14,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from command_work import PATIENCE, Caller, Later, Serve, Server, ask, sample, until
+from support.command_work import PATIENCE, Caller, Later, Serve, Server, ask, sample, until
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

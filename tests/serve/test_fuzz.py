@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 
-from served import Process, guerdon_serve, running
+from support.served import Process, guerdon_serve, running
 
 CASES = int(os.environ.get("GUERDON_FUZZ_CASES") or 600)
 ANSWER_SECONDS = 10.0

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-import serve_work
 from guerdon.errors import InputError
 from guerdon.serve.background import RunningServer
 from guerdon.serve.run import serve
-from serve_work import Reply, call, connected, raw, replies, row, turns
+from support import serve_work
+from support.serve_work import Reply, call, connected, raw, replies, row, turns
 
 KEY = "s3cret-key"
 BEARER = {"Authorization": f"Bearer {KEY}"}

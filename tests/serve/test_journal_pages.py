@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from websockets.sync.client import connect
 
-from command_work import PATIENCE, Serve, ask, sample
 from guerdon.serve.journal.store import read_journal
+from support.command_work import PATIENCE, Serve, ask, sample
 
 ADAPTIVE = {"turns": [{"role": "assistant", "content": "abcd"}], "metadata": {}}
 

@@ -11,13 +11,13 @@ import pytest
 from websockets.sync.client import connect
 
 import guerdon
-import serve_work
 from guerdon import EvaluateResult, RewardFunction
 from guerdon.scoring.outcome import Metric, Outcome, pack
 from guerdon.serve.background import RunningServer
 from guerdon.serve.formats.v1 import outcome_of_result
 from guerdon.serve.run import serve
-from serve_work import call, row, turns
+from support import serve_work
+from support.serve_work import call, row, turns
 
 REWARDS = {
     "act": serve_work.act,

@@ -9,7 +9,7 @@ import socket
 
 import pytest
 
-from command_work import PATIENCE, Serve, Server, sample
+from support.command_work import PATIENCE, Serve, Server, sample
 
 OPEN = [
     ("http://127.0.0.1:{port}", "127.0.0.1:{port}", True),

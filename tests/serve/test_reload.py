@@ -13,8 +13,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from command_work import PATIENCE, Caller, Later, Serve, Server, ask, sample, until
 from guerdon.serve.reload.reloader import FileWatch, stamp_of
+from support.command_work import PATIENCE, Caller, Later, Serve, Server, ask, sample, until
 
 
 def score(server: Server) -> float:

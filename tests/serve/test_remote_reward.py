@@ -16,7 +16,7 @@ import pytest
 import guerdon
 from guerdon import EvaluateResult, MetricResult, RewardFunction
 from guerdon.errors import BindingError, InputError, RemoteError, RewardError
-from misbehaving import Misbehaving
+from support.misbehaving import Misbehaving
 
 FORMATS = {"v1": {}, "adaptive": {"v1": False}, "reward-kit": {"v1": False, "health": {"status": "ok"}}}
 SAID = {

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field, field_validator
 
-import serve_work
 from guerdon import (
     BatchedResponse,
     EvaluateResult,
@@ -28,7 +27,8 @@ from guerdon import (
     ValidatedRequest,
 )
 from guerdon.errors import InputError, RewardError
-from serve_work import call, row, turns
+from support import serve_work
+from support.serve_work import call, row, turns
 
 
 class Letter(BaseModel):
@@ -459,7 +459,7 @@ def test_a_score_that_overruns_beside_this_process(order: str, kind: str) -> Non
 SCRIPT = """
 import os, sys
 sys.path.insert(0, {tests!r})
-from serve_work import ActServer
+from support.serve_work import ActServer
 
 class Script(ActServer):
     def cleanup(self):

@@ -13,11 +13,11 @@ from pydantic import BaseModel, Field
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-import serve_work
 from guerdon import EvaluateResult, reward_function
 from guerdon.serve.background import RunningServer
 from guerdon.serve.run import serve
-from serve_work import call, connected, row, turns
+from support import serve_work
+from support.serve_work import call, connected, row, turns
 
 
 class Letter(BaseModel):

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-import serve_work
 from guerdon.serve.background import RunningServer
 from guerdon.serve.run import serve
-from serve_work import call, connected, raw, row
+from support import serve_work
+from support.serve_work import call, connected, raw, row
 
 LINES = {"accept": "application/jsonl"}
 

@@ -10,9 +10,9 @@ from urllib.request import urlopen
 
 import pytest
 
-from command_work import PATIENCE, Serve
 from guerdon import Request, RewardClient, RewardFunction, Turn
 from guerdon.errors import RemoteError
+from support.command_work import PATIENCE, Serve
 
 
 def certificate(folder: Path, name: str, *more: str) -> tuple[Path, Path]:

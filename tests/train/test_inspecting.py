@@ -15,7 +15,7 @@ from guerdon.train.records.folder import RunFolder
 from guerdon.train.records.run_reader import RecordedRun
 from guerdon.train.run.monitor import RunMonitor
 from guerdon.train.views.inspect import Inspection, inspect
-from train.made_runs import Verdict, batch
+from support.made_runs import Verdict, batch
 
 
 def v(prompt: str, completion: str, accuracy: float, form: float) -> Verdict:

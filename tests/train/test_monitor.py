@@ -21,7 +21,7 @@ from guerdon.train.records.folder import RunFolder
 from guerdon.train.records.run_reader import RecordedRun
 from guerdon.train.run.monitor import RunMonitor
 from guerdon.train.sinks.base import StepReport
-from train.made_runs import Course, Verdict, batch, line, observations, sigmoid
+from support.made_runs import Course, Verdict, batch, line, observations, sigmoid
 
 
 class Heard:

@@ -16,7 +16,7 @@ from guerdon.train.records.folder import RunFolder
 from guerdon.train.records.run_reader import RecordedRun
 from guerdon.train.run.monitor import RunMonitor
 from guerdon.train.views.plot import plot
-from train.made_runs import Course, Verdict, batch, line, observations, sigmoid
+from support.made_runs import Course, Verdict, batch, line, observations, sigmoid
 
 COURSE = Course(accuracy=sigmoid(0.05, 0.9), format=sigmoid(0.1, 1.0, 0.2), failing=line(0.0, 0.1))
 

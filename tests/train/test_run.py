@@ -19,7 +19,7 @@ from guerdon.train.records.folder import RunFolder
 from guerdon.train.records.manifest import About, locked
 from guerdon.train.run.prepare import loaded, prepare, prepare_again
 from guerdon.train.run.runner import carry_out
-from train_work import Chronicle
+from support.train_work import Chronicle
 
 REWARD = """
 def right(response, ground_truth):
@@ -42,7 +42,9 @@ BASIC = [
 @pytest.fixture
 def place(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a reward, where the backend ``parrot`` can be had."""
-    monkeypatch.setattr(registry, "BACKENDS", {**registry.BACKENDS, "parrot": "train_work:ParrotBackend"})
+    monkeypatch.setattr(
+        registry, "BACKENDS", {**registry.BACKENDS, "parrot": "support.train_work:ParrotBackend"}
+    )
     (here / "mine.py").write_text(REWARD, encoding="utf-8")
     return here
 

@@ -19,7 +19,7 @@ from guerdon.train.records.samples import KeptSample, SamplesFile, read_samples
 from guerdon.train.run.monitor import RunMonitor
 from guerdon.trainers.adapter import Adapter, ScoredBatch
 from guerdon.types import EvaluateResult, MetricResult, Sample, StepOutput
-from train.made_runs import Verdict, batch
+from support.made_runs import Verdict, batch
 
 
 def keep(path: Path, batches: Sequence[ScoredBatch]) -> list[KeptSample]:

@@ -27,7 +27,7 @@ from guerdon.train.sinks.terminal import TerminalOptions, TerminalSink, sparklin
 from guerdon.train.sinks.tracker import Tracked
 from guerdon.train.sinks.trackio import trackio_sink
 from guerdon.train.sinks.wandb import wandb_sink
-from train.made_runs import Verdict, batch
+from support.made_runs import Verdict, batch
 
 
 def report(step: int, mean: float = 0.5, **more: Any) -> StepReport:

@@ -6,7 +6,7 @@ import pytest
 
 from guerdon.train.diagnostics.step_statistics import Observation
 from guerdon.train.diagnostics.trends import Trends
-from train.made_runs import Course, alarms, codes, line, sigmoid
+from support.made_runs import Course, alarms, codes, line, sigmoid
 
 HEALTHY = {
     "learned in 60 steps": (Course(accuracy=sigmoid(0.04, 1.0, 0.4)), 60),

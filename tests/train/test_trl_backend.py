@@ -19,9 +19,9 @@ from guerdon.train.backends.tiny import character_tokenizer
 from guerdon.train.backends.trl.backend import TrlBackend
 from guerdon.train.backends.trl.models import first_model
 from guerdon.train.config.schema import Config
-from served import guerdon_serve, running
-from train import trl_work
-from train.trl_work import Kept, do, small_config
+from support import trl_work
+from support.served import guerdon_serve, running
+from support.trl_work import Kept, do, small_config
 
 ALGORITHMS = TrlBackend.algorithms
 

@@ -26,7 +26,7 @@ from guerdon.errors import (
     RewardError,
 )
 from guerdon.trainers import Adapter, ScoredBatch, find_trainer, trainers
-from trainers import adapter_rewards as rewards
+from support import adapter_rewards as rewards
 
 
 def sample(response: str, **columns: Any) -> Sample:

@@ -14,7 +14,7 @@ import pytest
 import torch
 import yaml
 
-import environment_rewards as rewards
+import support.environment_rewards as rewards
 from guerdon import EvaluateResult, get_reward_function, product
 from guerdon.errors import BindingError, InputError, MissingExtraError
 from guerdon.trainers import Adapter, Wanted, find_trainer

@@ -20,14 +20,14 @@ import cloudpickle
 import numpy
 import pytest
 
-import pointwise_work
 from guerdon import RewardFunction
 from guerdon.errors import BindingError, ExecutionError, InputError, ResolutionError
 from guerdon.trainers import Recipe, Wanted, find_trainer, verl
 from guerdon.trainers.openrlhf import OpenRLHFReward
 from guerdon.trainers.slime import SlimeReward
 from guerdon.trainers.verl import VerlReward
-from pointwise_work import TOGETHER, batched, gathering, graded, meeting, some
+from support import pointwise_work
+from support.pointwise_work import TOGETHER, batched, gathering, graded, meeting, some
 
 NO_KEYS = SimpleNamespace(reward_key=None, eval_reward_key=None)
 

@@ -14,7 +14,7 @@ import cloudpickle
 import numpy
 import pytest
 
-import environment_rewards as rewards
+import support.environment_rewards as rewards
 from guerdon import get_reward_function
 from guerdon.errors import BindingError
 from guerdon.trainers import Wanted, find_trainer

@@ -21,15 +21,15 @@ from guerdon import RewardFunction, Sample, get_reward_function, reward_function
 from guerdon.cli.app import main as guerdon
 from guerdon.errors import BindingError, InputError, RewardError
 from guerdon.trainers import ScoredBatch
-from served import guerdon_serve, running
-from tiny_models import letter_tokenizer, save_policy
-from trainers.trl_rewards import SCORES, TIMEOUT, asynchronous_grade, grade, length, levels
+from support.served import guerdon_serve, running
+from support.tiny_models import letter_tokenizer, save_policy
+from support.trl_rewards import SCORES, TIMEOUT, asynchronous_grade, grade, length, levels
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*gradient_checkpointing.*:FutureWarning"),
     pytest.mark.filterwarnings("ignore::trl.import_utils.TRLExperimentalWarning"),
 ]
-GRADE = f"{Path(__file__).parent / 'trl_rewards.py'}::grade"
+GRADE = f"{Path(__file__).resolve().parents[1] / 'support' / 'trl_rewards.py'}::grade"
 KINDS = ("one", "half", "bad", "slow")
 
 

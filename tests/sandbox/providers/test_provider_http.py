@@ -19,7 +19,7 @@ from guerdon.sandbox import providers
 from guerdon.sandbox.providers import Retries, SandboxFusion
 from guerdon.sandbox.providers.http import Http, parts_of
 from guerdon.sandbox.providers.wire import ServiceError
-from provider_services import (
+from support.provider_services import (
     FusionService,
     Handler,
     Sent,

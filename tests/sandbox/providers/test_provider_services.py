@@ -16,7 +16,7 @@ from guerdon.errors import InputError
 from guerdon.sandbox.execution import Execution
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.providers import E2B, Piston, Provider, Retries, SandboxFusion, provider_of
-from provider_services import (
+from support.provider_services import (
     E2BService,
     FusionService,
     Handler,

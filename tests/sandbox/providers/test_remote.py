@@ -14,7 +14,7 @@ from guerdon.sandbox.execution import Executor, Job, Report
 from guerdon.sandbox.inside import values
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.providers import E2B, Piston, Provider, RemoteExecutor, Retries, SandboxFusion
-from provider_services import E2BService, FusionService, PistonService, Service, served, status
+from support.provider_services import E2BService, FusionService, PistonService, Service, served, status
 
 QUICK = Retries(attempts=2, first_wait_s=0.01)
 BRISK = Limits(cpu_s=0.5, wall_s=3.0, memory_mb=300)

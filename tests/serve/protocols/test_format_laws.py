@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, RootModel
 
-from format_work import FORMATS, JSON, SERVED, outcomes
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats.base import Format, RefusedError, Route, Served, json_bytes
 from guerdon.serve.formats.openenv import OpenEnvFormat, Session
 from guerdon.types import Sample
+from support.format_work import FORMATS, JSON, SERVED, outcomes
 
 TALK = [
     {"role": "user", "content": "2 + 2?"},

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from format_work import FAILURES, SERVED, answer, read, refusal, roles, said, sample_in, write
 from guerdon import weighted
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats.base import Served
 from guerdon.serve.formats.nemo_gym import NemoGymFormat, aggregate, reward_components
 from guerdon.types import Sample
+from support.format_work import FAILURES, SERVED, answer, read, refusal, roles, said, sample_in, write
 
 GYM = NemoGymFormat()
 

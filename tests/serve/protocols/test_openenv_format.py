@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from format_work import FAILURES, NOT_APPLICABLE, answer, read, refusal, roles, said, sample_in, write
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats.base import RefusedError, Served, json_bytes
 from guerdon.serve.formats.openenv import OpenEnvFormat, Session
+from support.format_work import FAILURES, NOT_APPLICABLE, answer, read, refusal, roles, said, sample_in, write
 
 ENV = OpenEnvFormat()
 TALK = [{"role": "user", "content": "2 + 2?"}, {"role": "assistant", "content": "4"}]

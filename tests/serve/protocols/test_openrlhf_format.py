@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from format_work import CRASH, FAILURES, LACKING, TIMEOUT, answer, read, refusal, roles, said, write
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats.base import Served
 from guerdon.serve.formats.openrlhf import OpenRLHFFormat
 from guerdon.types import Sample
+from support.format_work import CRASH, FAILURES, LACKING, TIMEOUT, answer, read, refusal, roles, said, write
 
 RLHF = OpenRLHFFormat()
 

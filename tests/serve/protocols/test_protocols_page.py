@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from docs_runner import blocks, commands, matches
-from format_work import FORMATS
 from guerdon import RewardFunction
 from guerdon.scoring.outcome import pack
 from guerdon.serve.formats.base import Served
 from guerdon.types import Sample
+from support.docs_runner import blocks, commands, matches
+from support.format_work import FORMATS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "protocols.md"
 BLOCKS = blocks(PAGE.read_text(encoding="utf-8"))

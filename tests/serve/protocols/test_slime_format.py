@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from format_work import FAILURES, answer, refusal, roles, said, sample_in, write
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats.base import Served
 from guerdon.serve.formats.slime import SlimeFormat
+from support.format_work import FAILURES, answer, refusal, roles, said, sample_in, write
 
 SLIME = SlimeFormat()
 MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2 + 2?"}]

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from format_work import (
+from guerdon import MetricResult, RewardFunction
+from guerdon.errors import RemoteError
+from guerdon.scoring.outcome import Outcome
+from guerdon.serve.formats.base import RefusedError, Served
+from guerdon.serve.formats.v1 import V1Format, outcome_of_result, result_of
+from guerdon.types import EvaluateResult, Sample
+from support.format_work import (
     NOT_APPLICABLE,
     SERVED,
     TIMEOUT,
@@ -21,12 +27,6 @@ from format_work import (
     sample_in,
     write,
 )
-from guerdon import MetricResult, RewardFunction
-from guerdon.errors import RemoteError
-from guerdon.scoring.outcome import Outcome
-from guerdon.serve.formats.base import RefusedError, Served
-from guerdon.serve.formats.v1 import V1Format, outcome_of_result, result_of
-from guerdon.types import EvaluateResult, Sample
 
 V1 = V1Format()
 TALK = [{"role": "user", "content": "2 + 2?"}, {"role": "assistant", "content": "4", "mood": "sure"}]

@@ -47,7 +47,7 @@ def _sql(folder: Path) -> Iterator[Setting]:
 @contextlib.contextmanager
 def _reward_model(folder: Path) -> Iterator[Setting]:
     """A model that pays by the last word; in a batch its arithmetic may be rounded otherwise."""
-    from tiny_models import save_last_word_scorer
+    from support.tiny_models import save_last_word_scorer
 
     model = save_last_word_scorer(folder / "model")
     yield Setting(parameters={"model": str(model)}, timeout=60.0, tolerance=1e-5, malformed=())
@@ -56,7 +56,7 @@ def _reward_model(folder: Path) -> Iterator[Setting]:
 @contextlib.contextmanager
 def _judge(folder: Path) -> Iterator[Setting]:
     """A judge that counts words behind a real server."""
-    from rewards.judge_server import counting, judge_server
+    from support.judge_server import counting, judge_server
 
     with judge_server(counting) as server:
         yield Setting(parameters=server.options(), timeout=60.0)

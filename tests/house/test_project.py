@@ -13,7 +13,7 @@ import pytest
 
 import guerdon
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 # Written in two halves, so that this file does not contain them.
 FORBIDDEN = [

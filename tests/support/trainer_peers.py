@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from guerdon.cli.app import app
 from interop.environments import PEERS, environment
 
-SOURCE = Path(__file__).resolve().parent.parent / "src"
+SOURCE = Path(__file__).resolve().parents[2] / "src"
 RUN_SECONDS = 240
 BOTH = f"{PEERS / 'rewards_of_ours.py'}::both"
 
