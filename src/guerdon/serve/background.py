@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from guerdon.errors import CrashError, error_of_kind, kind_of
-from guerdon.scoring.process.ipc import Frames, frame
+from guerdon.scoring.process.ipc import FrameDecoder, frame
 from guerdon.serve.options import ServeOptions
 from guerdon.serve.run import Post, bound, new_front, url_of
-from guerdon.serve.worker.in_process import ABANDON, SERVE, LinkHost
+from guerdon.serve.worker.in_process import ABANDON, SERVE, InProcessHost
 
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[2]); "
@@ -37,7 +37,9 @@ class RunningServer:
     server ended before it accepted connections.
     """
 
-    def __init__(self, options: ServeOptions, posts: Sequence[Post], host: LinkHost | None = None) -> None:
+    def __init__(
+        self, options: ServeOptions, posts: Sequence[Post], host: InProcessHost | None = None
+    ) -> None:
         self._options, self._host = options, host
         self._told = threading.Event()
         self._error: Exception | None = None
@@ -155,7 +157,7 @@ class Signals:
 
 
 def _read_error(link: socket.socket) -> Exception:
-    frames = Frames()
+    frames = FrameDecoder()
     while data := link.recv(_PIECE):
         for kind, message in frames.feed(data):
             return error_of_kind(kind, message)
@@ -166,7 +168,7 @@ def main(fd: int) -> None:
     """The whole life of the process that listens; what it serves comes over the socket."""
     link = socket.socket(fileno=fd)
     _, (listener_fd,), _, _ = socket.recv_fds(link, 1, 1)
-    frames = Frames()
+    frames = FrameDecoder()
     messages: list[Any] = []
     while not messages:
         if not (data := link.recv(_PIECE)):

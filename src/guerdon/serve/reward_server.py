@@ -100,18 +100,18 @@ class RewardServer(ABC, Generic[MetadataT]):
             self._start(workers, options)
             return
         from guerdon.serve.background import Signals
-        from guerdon.serve.worker.entry import collect_less
+        from guerdon.serve.runtime import tune_gc
 
         with Signals() as signals:
             running = self._start(workers, options)
-            collect_less()
+            tune_gc()
             running.wait(signals)
 
     def _start(self, workers: int | None, options: dict[str, Any]) -> RunningServer:
         from guerdon.serve.background import RunningServer
         from guerdon.serve.options import ServeOptions
-        from guerdon.serve.run import Post, desk_limits, post_of
-        from guerdon.serve.worker.in_process import LinkHost
+        from guerdon.serve.run import Post, dispatch_limits, post_of
+        from guerdon.serve.worker.in_process import InProcessHost
 
         known = ServeOptions.of({**options, "port": self.port, "workers": workers or None})
         if workers:
@@ -120,8 +120,8 @@ class RewardServer(ABC, Generic[MetadataT]):
             self._running = RunningServer(known, [post_of(made_anew, known)])
         else:
             reward = RewardFunction(self, name=type(self).__name__)
-            limits = desk_limits(reward, known, 1)
-            host = LinkHost(reward, limits.timeout, limits.concurrency)
+            limits = dispatch_limits(reward, known, 1)
+            host = InProcessHost(reward, limits.timeout, limits.concurrency)
             self._running = RunningServer(known, [Post(reward.name, reward.version, limits, None)], host)
         self.port = self._running.port
         return self._running

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
-from guerdon.scoring.process.worker_process import Load, Worker
+from guerdon.scoring.process.worker_process import WorkerProcess, WorkerSpec
 from guerdon.scoring.run import RunOptions, limits_of
-from guerdon.serve.dispatch.dispatcher import DeskLimits
+from guerdon.serve.dispatch.dispatcher import DispatchLimits
 from guerdon.serve.options import ServeOptions
-from guerdon.serve.worker.entry import RewardResident
-from guerdon.serve.worker.in_process import LinkPeer
+from guerdon.serve.worker.entry import ServeWorker
+from guerdon.serve.worker.in_process import InProcessHandle
 
 if TYPE_CHECKING:
     from guerdon.serve.background import RunningServer
@@ -31,8 +31,8 @@ class Post:
 
     name: str
     version: str
-    limits: DeskLimits
-    load: Load | None
+    limits: DispatchLimits
+    spec: WorkerSpec | None
     """What its workers are started with; None where the reward answers in the process that starts the server."""
 
 
@@ -77,12 +77,12 @@ def named(rewards: Sequence[Any]) -> list[RewardFunction]:
 
 def post_of(reward: RewardFunction, options: ServeOptions) -> Post:
     """A reward that is answered for by worker processes. Raises BindingError where it cannot travel to one."""
-    limits = desk_limits(reward, options, options.workers)
-    resident = RewardResident(reward, limits.timeout, limits.concurrency)
-    return Post(reward.name, reward.version, limits, Load.of(reward, limits.max_memory, resident))
+    limits = dispatch_limits(reward, options, options.workers)
+    program = ServeWorker(reward, limits.timeout, limits.concurrency)
+    return Post(reward.name, reward.version, limits, WorkerSpec.of(reward, limits.max_memory, program))
 
 
-def desk_limits(reward: RewardFunction, options: ServeOptions, workers: int | None) -> DeskLimits:
+def dispatch_limits(reward: RewardFunction, options: ServeOptions, workers: int | None) -> DispatchLimits:
     """The limits of a reward that is served: what was given, else what it says, else the settings."""
     if workers is not None and workers < 1:
         raise InputError(f"workers must be a whole number of 1 or more, not {workers!r}")
@@ -93,7 +93,7 @@ def desk_limits(reward: RewardFunction, options: ServeOptions, workers: int | No
         max_memory=options.max_memory,
     )
     limits = limits_of(reward, run, None)
-    return DeskLimits(
+    return DispatchLimits(
         timeout=limits.timeout,
         request_timeout=options.request_timeout,
         workers=max(1, limits.workers),
@@ -142,11 +142,11 @@ def new_front(
 
 
 def _hire(post: Post, control: socket.socket | None) -> Callable[[], Any]:
-    if post.load is not None:
-        load = post.load
-        return lambda: Worker(load)
+    if post.spec is not None:
+        spec = post.spec
+        return lambda: WorkerProcess(spec)
     assert control is not None
-    return lambda: LinkPeer(control)
+    return lambda: InProcessHandle(control)
 
 
 def url_of(options: ServeOptions, listener: socket.socket) -> str:

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from guerdon._version import __version__
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.dispatch.dispatcher import Desk
+from guerdon.serve.dispatch.dispatcher import Dispatcher
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.base import Served, json_bytes
 from guerdon.serve.formats.openenv import StateResponse
@@ -28,7 +28,7 @@ from guerdon.serve.http.idempotency import Reply
 from guerdon.serve.http.journal_routes import add_journal
 from guerdon.serve.http.openapi import describe
 from guerdon.serve.http.pipeline import Asking, Endpoint, Gate, error_reply, wants_lines
-from guerdon.serve.messages import Answer
+from guerdon.serve.messages import WorkerReply
 from guerdon.serve.models import ServerInfo
 
 _REQUEST_ID = "guerdon.request_id"
@@ -136,20 +136,22 @@ def known_caller(gate: Gate, request: Request) -> None:
         raise HTTPException(reply.status, from_json(reply.body)["detail"], headers)
 
 
-def _desk(gate: Gate, reward: str | None) -> Desk:
+def _dispatcher(gate: Gate, reward: str | None) -> Dispatcher:
     """Raises HTTPException that lists the rewards there are."""
     if reward is None:
-        return next(iter(gate.desks.values()))
-    if reward not in gate.desks:
-        raise HTTPException(404, f"no reward {reward!r} is served here; there are: {', '.join(gate.desks)}")
-    return gate.desks[reward]
+        return next(iter(gate.dispatchers.values()))
+    if reward not in gate.dispatchers:
+        raise HTTPException(
+            404, f"no reward {reward!r} is served here; there are: {', '.join(gate.dispatchers)}"
+        )
+    return gate.dispatchers[reward]
 
 
 # What the server says of itself.
 
 
 def _tell_health(app: FastAPI, gate: Gate) -> None:
-    first = next(iter(gate.desks))
+    first = next(iter(gate.dispatchers))
 
     @app.get("/health", tags=["health"], summary="Whether the server runs, in Reward Kit's form")
     async def health() -> dict[str, str]:
@@ -166,8 +168,14 @@ def _tell_health(app: FastAPI, gate: Gate) -> None:
         responses={503: {"description": "Stopping, or a reward cannot be loaded"}},
     )
     async def ready() -> Response:
-        reasons = [f"{name}: {desk.broken}" for name, desk in gate.desks.items() if desk.broken]
-        reasons += [f"{name}: no worker" for name, desk in gate.desks.items() if not desk.workers]
+        reasons = [
+            f"{name}: {dispatcher.load_error}"
+            for name, dispatcher in gate.dispatchers.items()
+            if dispatcher.load_error
+        ]
+        reasons += [
+            f"{name}: no worker" for name, dispatcher in gate.dispatchers.items() if not dispatcher.workers
+        ]
         if gate.draining:
             reasons.append("the server is stopping")
         body = {"status": "not ready" if reasons else "ok", "reasons": reasons}
@@ -184,11 +192,11 @@ def _tell_metrics(app: FastAPI, gate: Gate) -> None:
     @app.get("/rewards", tags=["rewards"], summary="The rewards that are served")
     async def rewards(request: Request) -> list[dict[str, Any]]:
         known_caller(gate, request)
-        return [_summary(name, desk) for name, desk in gate.desks.items()]
+        return [_summary(name, dispatcher) for name, dispatcher in gate.dispatchers.items()]
 
 
-def _summary(name: str, desk: Desk) -> dict[str, Any]:
-    description = desk.description
+def _summary(name: str, dispatcher: Dispatcher) -> dict[str, Any]:
+    description = dispatcher.description
     if description is None:
         return {"name": name}
     return {
@@ -204,7 +212,7 @@ def _tell_of_rewards(app: FastAPI, gate: Gate, root: str) -> None:
     rewards: dict[str, Any] = {"tags": ["rewards"]}
 
     async def info(request: Request, reward: str | None = None) -> ServerInfo:
-        if reward is not None and reward not in gate.desks:
+        if reward is not None and reward not in gate.dispatchers:
             known_caller(gate, request)  # before the answer lists those there are
         return ServerInfo(**_described(gate, reward).info)
 
@@ -214,7 +222,7 @@ def _tell_of_rewards(app: FastAPI, gate: Gate, root: str) -> None:
 
     async def v1_info(request: Request, reward: str | None = None) -> dict[str, Any]:
         known_caller(gate, request)
-        desk, description = _desk(gate, reward), _described(gate, reward)
+        dispatcher, description = _dispatcher(gate, reward), _described(gate, reward)
         return {
             "name": description.name,
             "version": description.version,
@@ -224,8 +232,8 @@ def _tell_of_rewards(app: FastAPI, gate: Gate, root: str) -> None:
             "formats": [format.name for format in FORMATS],
             "is_batch": description.is_batch,
             "metadata_required": bool(description.schema().get("required")),
-            "timeout": desk.limits.timeout,
-            "limits": {"max_body": gate.max_body, "max_queue": desk.limits.max_queue},
+            "timeout": dispatcher.limits.timeout,
+            "limits": {"max_body": gate.max_body, "max_queue": dispatcher.limits.max_queue},
         }
 
     async def v1_schema(request: Request, reward: str | None = None) -> dict[str, Any]:
@@ -235,7 +243,7 @@ def _tell_of_rewards(app: FastAPI, gate: Gate, root: str) -> None:
 
     async def state(request: Request, reward: str | None = None) -> StateResponse:
         known_caller(gate, request)
-        _desk(gate, reward)
+        _dispatcher(gate, reward)
         return StateResponse()
 
     for path, told, summary in (
@@ -263,7 +271,7 @@ def _without_reward(told: Any) -> Any:
 
 
 def _described(gate: Gate, reward: str | None) -> Any:
-    description = _desk(gate, reward).description
+    description = _dispatcher(gate, reward).description
     if description is None:
         raise HTTPException(503, "the reward is still being loaded")
     return description
@@ -278,7 +286,7 @@ def _take_requests(app: FastAPI, gate: Gate, root: str) -> None:
         endpoint = gate.endpoints.get(path)
         if endpoint is None:
             known_caller(gate, request)
-            _desk(gate, request.path_params.get("reward"))
+            _dispatcher(gate, request.path_params.get("reward"))
             raise HTTPException(404)
         return await _taken(gate, endpoint, request)
 
@@ -321,20 +329,20 @@ class _Asking(Asking):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self.news: asyncio.Queue[tuple[int, Sequence[Outcome]] | Answer] = asyncio.Queue()
+        self.news: asyncio.Queue[tuple[int, Sequence[Outcome]] | WorkerReply] = asyncio.Queue()
         self.ids: list[Any] = []
 
     def reply(self, reply: Reply) -> None:
         if not self.future.done():
             self.future.set_result(reply)
 
-    def done(self, answer: Answer) -> None:
-        if self.read_only:
+    def done(self, answer: WorkerReply) -> None:
+        if self.parse_only:
             self.news.put_nowait(answer)
         else:
             super().done(answer)
 
-    def on_read(self, context: Any) -> None:
+    def on_parsed(self, context: Any) -> None:
         self.ids = context
 
     def on_outcomes(self, start: int, outcomes: Sequence[Outcome]) -> None:
@@ -343,25 +351,25 @@ class _Asking(Asking):
 
 async def _streamed(gate: Gate, asking: _Asking) -> Response:
     """Results as JSON lines, each as it comes; the last line says how many there were."""
-    asking.plain, asking.read_only = False, True
+    asking.plain, asking.parse_only = False, True
     asking.choices = tuple(choice for choice in asking.choices if FORMATS[choice[0]].name == "v1")
-    asking.endpoint.desk.submit(asking)
+    asking.endpoint.dispatcher.submit(asking)
     first = await asking.news.get()
-    if isinstance(first, Answer) and first.status:
+    if isinstance(first, WorkerReply) and first.status:
         gate.answered(asking, first)
         return _response(await asking.future)
     return StreamingResponse(_lines(gate, asking, first), media_type="application/jsonl")
 
 
 async def _lines(
-    gate: Gate, asking: _Asking, first: tuple[int, Sequence[Outcome]] | Answer
+    gate: Gate, asking: _Asking, first: tuple[int, Sequence[Outcome]] | WorkerReply
 ) -> AsyncIterator[bytes]:
-    description = asking.endpoint.desk.description
+    description = asking.endpoint.dispatcher.description
     assert description is not None
     served = Served(description.name, description.version, description.parameters)
     item = first
     try:
-        while not isinstance(item, Answer):
+        while not isinstance(item, WorkerReply):
             start, outcomes = item
             yield b"".join(
                 json_bytes({"index": start + i, **result_of(outcome, asking.ids[start + i], served)}) + b"\n"

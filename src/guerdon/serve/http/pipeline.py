@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from guerdon.serve.dispatch.dispatcher import Desk
-from guerdon.serve.dispatch.jobs import Ticket
+from guerdon.serve.dispatch.dispatcher import Dispatcher
+from guerdon.serve.dispatch.jobs import PendingRequest
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.base import json_bytes
 from guerdon.serve.http.access_log import Log, RequestIds, sane_request_id
@@ -24,9 +24,9 @@ from guerdon.serve.http.idempotency import Begun, Done, Memory, Reply
 from guerdon.serve.http.metrics import Metrics
 from guerdon.serve.http.tracing import Tracing
 from guerdon.serve.journal.store import Entry, Journal
-from guerdon.serve.messages import Answer
+from guerdon.serve.messages import WorkerReply
 from guerdon.serve.options import is_loopback
-from guerdon.serve.worker.tasks import told_of
+from guerdon.serve.worker.tasks import scores_and_failures
 
 JSON = (b"content-type", b"application/json")
 _JSON = (JSON,)
@@ -43,7 +43,7 @@ class Endpoint:
 
     path: str
     reward: str
-    desk: Desk
+    dispatcher: Dispatcher
     choices: tuple[tuple[int, str], ...]
     """The formats spoken there and what each is asked."""
 
@@ -53,7 +53,7 @@ class Endpoint:
         return any(FORMATS[index].name == "v1" and op == "batch_score" for index, op in self.choices)
 
 
-class Asking(Ticket):
+class Asking(PendingRequest):
     """One request on its way through the gate."""
 
     key: Any = None
@@ -80,7 +80,7 @@ class Asking(Ticket):
     def reply(self, reply: Reply) -> None:
         """Send the reply to whoever asked; called once."""
 
-    def done(self, answer: Answer) -> None:
+    def done(self, answer: WorkerReply) -> None:
         self._gate.answered(self, answer)
 
 
@@ -89,7 +89,7 @@ class Gate:
 
     def __init__(
         self,
-        desks: Mapping[str, Desk],
+        dispatchers: Mapping[str, Dispatcher],
         *,
         keys: Keys,
         metrics: Metrics,
@@ -99,7 +99,7 @@ class Gate:
         tracing: Tracing | None = None,
         local: bool = False,
     ) -> None:
-        self.desks = desks
+        self.dispatchers = dispatchers
         self.keys, self.metrics, self.log, self.journal = keys, metrics, log, journal
         self.tracing = tracing
         self.max_body = max_body
@@ -112,8 +112,8 @@ class Gate:
         """Whether each connection ends with its next response."""
         self.sockets: set[Any] = set()
         self._ids = RequestIds()
-        self.endpoints = _endpoints(desks, _posted())
-        self.socket_endpoints = _endpoints(desks, _framed())
+        self.endpoints = _endpoints(dispatchers, _posted())
+        self.socket_endpoints = _endpoints(dispatchers, _framed())
 
     # Letting in.
 
@@ -145,15 +145,13 @@ class Gate:
         length = known.get(b"content-length")
         if length is not None and (not length.isdigit() or int(length) > self.max_body):
             return self.too_large()
-        desk = endpoint.desk
-        if desk.is_full:
-            seconds = b"%d" % (desk.patience() + 0.5)
-            text = (
-                f"{endpoint.reward} has {desk.in_hand:,} requests waiting; ask again in {seconds.decode()} s"
-            )
+        dispatcher = endpoint.dispatcher
+        if dispatcher.is_full:
+            seconds = b"%d" % (dispatcher.retry_after() + 0.5)
+            text = f"{endpoint.reward} has {dispatcher.in_flight:,} requests waiting; ask again in {seconds.decode()} s"
             return error_reply(429, "busy", text, [(b"retry-after", seconds)])
-        if desk.broken is not None and not desk.workers:
-            text = f"{endpoint.reward} cannot be served: {desk.broken}"
+        if dispatcher.load_error is not None and not dispatcher.workers:
+            text = f"{endpoint.reward} cannot be served: {dispatcher.load_error}"
             return error_reply(503, "crash", text, [(b"retry-after", b"5")])
         return None
 
@@ -192,25 +190,25 @@ class Gate:
         if key is not None:
             self._from_memory(asking, (asking.endpoint.path, key))
         else:
-            asking.endpoint.desk.submit(asking)
+            asking.endpoint.dispatcher.submit(asking)
 
     def begin_known(self, asking: Asking, key: Any) -> None:
         """As ``begin`` with a key that does not stand in the headers: a socket's session and number."""
         if key is None:
-            asking.endpoint.desk.submit(asking)
+            asking.endpoint.dispatcher.submit(asking)
         else:
             self._from_memory(asking, key)
 
     def drop(self, asking: Asking) -> None:
         """The caller is gone; where it may ask again by the same key, the answer is kept for it."""
         if asking.key is None:
-            asking.endpoint.desk.drop(asking)
+            asking.endpoint.dispatcher.cancel(asking)
 
     def _from_memory(self, asking: Asking, key: Any) -> None:
         found = self.memory.begin(key, asking.body)
         if found is Begun.FRESH:
             asking.key = key
-            asking.endpoint.desk.submit(asking)
+            asking.endpoint.dispatcher.submit(asking)
         elif found is Begun.CONFLICT:
             text = "this Idempotency-Key came before with another body; use a key once"
             self._reply(asking, error_reply(422, "input", text), "memory")
@@ -234,7 +232,7 @@ class Gate:
 
     # Answering.
 
-    def answered(self, asking: Asking, answer: Answer) -> None:
+    def answered(self, asking: Asking, answer: WorkerReply) -> None:
         """Hand an answer to whoever asked, once it is taken down and kept."""
         status, body = answer.status, answer.body
         if asking.strict and answer.failures and status == 200:
@@ -254,7 +252,7 @@ class Gate:
         self._reply(asking, reply, FORMATS[index].name, op, answer)
 
     def _reply(
-        self, asking: Asking, reply: Reply, format: str, op: str = "", answer: Answer | None = None
+        self, asking: Asking, reply: Reply, format: str, op: str = "", answer: WorkerReply | None = None
     ) -> None:
         seconds = time.perf_counter() - asking.started
         self.taken_down(asking, reply, seconds, format, op, answer)
@@ -267,7 +265,7 @@ class Gate:
         seconds: float,
         format: str,
         op: str,
-        answer: Answer | None = None,
+        answer: WorkerReply | None = None,
     ) -> None:
         """Count, log and keep what came of a request."""
         endpoint, status = asking.endpoint, reply.status
@@ -304,10 +302,10 @@ class Gate:
             self._journal(asking, reply, seconds, format, op, answer)
 
     def _journal(
-        self, asking: Asking, reply: Reply, seconds: float, format: str, op: str, answer: Answer
+        self, asking: Asking, reply: Reply, seconds: float, format: str, op: str, answer: WorkerReply
     ) -> None:
         assert self.journal is not None
-        description = asking.endpoint.desk.description
+        description = asking.endpoint.dispatcher.description
         entry = Entry(
             request_id=asking.request_id,
             time=time.time() - seconds,
@@ -327,9 +325,9 @@ class Gate:
         )
         self.journal.record(entry)
 
-    def streamed(self, asking: Asking, answer: Answer) -> None:
+    def streamed(self, asking: Asking, answer: WorkerReply) -> None:
         """Take down a request whose results went out one by one."""
-        scores, failures = told_of(answer.outcomes)
+        scores, failures = scores_and_failures(answer.outcomes)
         whole = answer._replace(scores=scores, failures=failures)
         self.metrics.scores(asking.endpoint.reward, scores, failures)
         seconds = time.perf_counter() - asking.started
@@ -366,14 +364,14 @@ def _by_path(entries: Iterable[tuple[int, str, str]]) -> Choices:
     return found
 
 
-def _endpoints(desks: Mapping[str, Desk], routes: Choices) -> dict[str, Endpoint]:
+def _endpoints(dispatchers: Mapping[str, Dispatcher], routes: Choices) -> dict[str, Endpoint]:
     """Every path at which a reward is asked; those of the first reward stand at the root too."""
     found: dict[str, Endpoint] = {}
-    for number, (name, desk) in enumerate(desks.items()):
+    for number, (name, dispatcher) in enumerate(dispatchers.items()):
         for root in ("", f"/rewards/{name}") if number == 0 else (f"/rewards/{name}",):
             for path, choices in routes.items():
                 full = (root + path).rstrip("/") or "/"
-                found[full] = Endpoint(full, name, desk, tuple(choices))
+                found[full] = Endpoint(full, name, dispatcher, tuple(choices))
     return found
 
 
@@ -415,7 +413,7 @@ def _shown(value: bytes) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
-def _as_a_whole(answer: Answer) -> tuple[int, bytes]:
+def _as_a_whole(answer: WorkerReply) -> tuple[int, bytes]:
     """The answer to a batch that its caller wants whole or not at all."""
     failures = answer.failures or {}
     counts = ", ".join(f"{count} {kind}" for kind, count in failures.items())
