@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from guerdon.accuracy.suite import Ours, Peer
+from guerdon.accuracy.suite import CatalogueVerifier, ExternalVerifier
 
 
 def _response(row: Mapping[str, Any]) -> str:
@@ -53,15 +53,15 @@ def reward_kit_verdict(row: Mapping[str, Any]) -> bool | None:
     return bool(math_reward(messages=list(row["messages"]), ground_truth=truth).score >= 0.5)
 
 
-OURS = (Ours("math", "math"),)
-PEERS = (
-    Peer("math-verify", "math_verify", math_verify_verdict),
-    Peer("TRL accuracy_reward", "trl", trl_verdict),
-    Peer("reward-kit math_reward", "reward_kit", reward_kit_verdict),
+CATALOGUE = (CatalogueVerifier("math", "math"),)
+EXTERNAL = (
+    ExternalVerifier("math-verify", "math_verify", math_verify_verdict),
+    ExternalVerifier("TRL accuracy_reward", "trl", trl_verdict),
+    ExternalVerifier("reward-kit math_reward", "reward_kit", reward_kit_verdict),
 )
 
 
 def row_of(question: str, response: str, gold: str) -> dict[str, Any]:
-    """A row that the rewards and the peers read."""
+    """A row that the catalogue and the external verifiers read."""
     messages = [{"role": "user", "content": question}, {"role": "assistant", "content": response}]
     return {"messages": messages, "ground_truth": gold}

@@ -18,7 +18,7 @@ _EXPRESSION = re.compile(r"(?:\\(?:[dt]?frac|sqrt|pi|cos|sin|left|right|!|circ)|
 
 
 @dataclass(frozen=True, slots=True)
-class Gold:
+class GoldAnswer:
     """A gold answer, taken apart."""
 
     text: str
@@ -70,7 +70,7 @@ class Gold:
         )
 
 
-def gold_of(text: str) -> Gold:
+def gold_of(text: str) -> GoldAnswer:
     r"""A gold answer, taken apart.
 
     >>> gold_of(r"\left(1, \frac{9}{2}\right)").parts, gold_of(r"25,\!972").number, gold_of(r"\text{Monday}").words
@@ -91,7 +91,7 @@ def gold_of(text: str) -> Gold:
     closing = outer["close"].removeprefix(r"\right").strip() if outer and inside is not None else ""
     # The degrees of an angle inside of cos 15° are no unit of the whole.
     bare = text if words or re.search(r"\\(?:sin|cos|tan)", text) else _UNIT.sub("", text)
-    return Gold(text, number, opening, closing, parts, words, bare or text)
+    return GoldAnswer(text, number, opening, closing, parts, words, bare or text)
 
 
 def number_of(text: str) -> Fraction | None:

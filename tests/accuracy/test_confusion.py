@@ -1,4 +1,4 @@
-"""Counts and shares, with values worked out by hand."""
+"""Counts and rates, with values worked out by hand."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from guerdon.accuracy.tally import Rate, Tally
+from guerdon.accuracy.confusion import ConfusionCounts, Rate
 from guerdon.scoring.statistics.intervals import wilson
 
 
-def tally() -> Tally:
-    """10 right (6 paid, 2 refused, 1 failed, 1 undecided) and 6 wrong (1 paid, 4 refused, 1 failed)."""
-    made = Tally()
+def counts() -> ConfusionCounts:
+    """10 right (6 accepted, 2 rejected, 1 failed, 1 undecided) and 6 wrong (1 accepted, 4 rejected, 1 failed)."""
+    made = ConfusionCounts()
     for right, verdict, times in ((True, True, 6), (True, False, 2), (False, True, 1), (False, False, 4)):
         for _ in range(times):
             made.add(right, verdict)
@@ -23,7 +23,7 @@ def tally() -> Tally:
 
 
 def test_counts() -> None:
-    made = tally()
+    made = counts()
     assert (made.cases, made.right, made.wrong) == (16, 10, 6)
     assert (made.decided, made.failed, made.undecided) == (13, 2, 1)
 
@@ -34,16 +34,16 @@ def test_counts() -> None:
         ("precision", 6, 7),
         ("recall", 6, 8),
         ("accuracy", 10, 13),
-        ("wrongly_paid", 1, 5),
+        ("false_positive_rate", 1, 5),
         ("coverage", 13, 16),
     ],
 )
 def test_shares(name: str, successes: int, n: int) -> None:
-    assert getattr(tally(), name) == Rate(successes / n, n, *wilson(successes, n))
+    assert getattr(counts(), name) == Rate(successes / n, n, *wilson(successes, n))
 
 
 def test_f1_is_the_harmonic_mean_and_its_interval_holds_it() -> None:
-    rate = tally().f1
+    rate = counts().f1
     precision, recall = 6 / 7, 6 / 8
     assert rate.value == pytest.approx(2 * precision * recall / (precision + recall))
     assert rate.n == 9
@@ -53,7 +53,7 @@ def test_f1_is_the_harmonic_mean_and_its_interval_holds_it() -> None:
 
 
 def test_nothing_to_be_a_share_of() -> None:
-    made = Tally()
+    made = ConfusionCounts()
     made.add(False, False)
     assert made.precision == Rate(None, 0, 0.0, 1.0)
     assert made.recall.value is None
@@ -61,8 +61,8 @@ def test_nothing_to_be_a_share_of() -> None:
     assert made.accuracy.value == 1.0
 
 
-def test_none_wrongly_paid_has_an_upper_bound() -> None:
-    made = Tally()
+def test_no_false_positive_has_an_upper_bound() -> None:
+    made = ConfusionCounts()
     for _ in range(300):
         made.add(True, True)
     assert (made.precision.value, made.precision.high) == (1.0, 1.0)
@@ -70,4 +70,4 @@ def test_none_wrongly_paid_has_an_upper_bound() -> None:
 
 
 def test_there_and_back() -> None:
-    assert Tally.from_dict(json.loads(json.dumps(tally().to_dict()))) == tally()
+    assert ConfusionCounts.from_dict(json.loads(json.dumps(counts().to_dict()))) == counts()
