@@ -21,12 +21,12 @@ import uvicorn
 from guerdon.errors import InputError
 from guerdon.serve.dispatch.dispatcher import Dispatcher, DispatchLimits
 from guerdon.serve.dispatch.handles import WorkerHandle
-from guerdon.serve.http.access_log import Log
-from guerdon.serve.http.api_keys import Keys
+from guerdon.serve.http.access_log import ServerLog
+from guerdon.serve.http.api_keys import ApiKeys
 from guerdon.serve.http.app import create_app
-from guerdon.serve.http.fast_protocol import SWEEP_SECONDS, Lane
+from guerdon.serve.http.fast_protocol import SWEEP_SECONDS, FastHttpProtocol
 from guerdon.serve.http.metrics import Gauges, Metrics
-from guerdon.serve.http.pipeline import STOPPING, Gate
+from guerdon.serve.http.pipeline import STOPPING, RequestPipeline
 from guerdon.serve.http.tracing import tracing
 from guerdon.serve.http.websocket import GOODBYE_SECONDS
 from guerdon.serve.journal.store import Journal
@@ -39,7 +39,7 @@ _HANDOVER_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Stall:
+class RewardMount:
     """One reward that is served: its name, who answers for it, and within what limits."""
 
     name: str
@@ -49,7 +49,7 @@ class Stall:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ShutdownReport:
     """How a server came to its end."""
 
     finished: int = 0
@@ -62,8 +62,8 @@ class Ending:
     forced: bool = False
     """Whether a second Ctrl-C cut it short."""
 
-    def __add__(self, other: Ending) -> Ending:
-        return Ending(
+    def __add__(self, other: ShutdownReport) -> ShutdownReport:
+        return ShutdownReport(
             self.finished + other.finished,
             self.refused + other.refused,
             self.sockets + other.sockets,
@@ -72,19 +72,19 @@ class Ending:
         )
 
 
-class Front:
+class HttpServer:
     """A server's parts, put together; ``run`` serves until it is told to stop."""
 
-    def __init__(self, options: ServeOptions, stalls: Sequence[Stall], log: Log) -> None:
+    def __init__(self, options: ServeOptions, mounts: Sequence[RewardMount], log: ServerLog) -> None:
         self._options, self._log = options, log
         self.dispatchers = {
-            stall.name: Dispatcher(stall.name, stall.spawn_worker, stall.limits) for stall in stalls
+            mount.name: Dispatcher(mount.name, mount.spawn_worker, mount.limits) for mount in mounts
         }
         journal = Journal(options.journal, max_bytes=options.journal_bytes) if options.journal else None
-        versions = {stall.name: stall.version for stall in stalls}
-        self.gate = Gate(
+        versions = {mount.name: mount.version for mount in mounts}
+        self.pipeline = RequestPipeline(
             self.dispatchers,
-            keys=Keys(options.keys, options.api_keys_file),
+            keys=ApiKeys(options.keys, options.api_keys_file),
             metrics=Metrics(versions, self._gauges(journal)),
             log=log,
             max_body=options.max_body,
@@ -92,30 +92,34 @@ class Front:
             tracing=tracing(),
             local=is_loopback(options.host),
         )
-        self.ending = Ending()
+        self.report = ShutdownReport()
         self._hands_over = False
         self._on_stop: Callable[[int], None] = _ignore
-        self._server = _Server(self._config(), self)
+        self._server = _UvicornServer(self._config(), self)
 
     def _gauges(self, journal: Journal | None) -> Gauges:
         dispatchers = self.dispatchers.values()
         return Gauges(
             queue_depth=lambda: sum(dispatcher.queued for dispatcher in dispatchers),
             in_flight=lambda: sum(dispatcher.in_flight for dispatcher in dispatchers),
-            sockets=lambda: len(self.gate.sockets),
+            sockets=lambda: len(self.pipeline.sockets),
             workers=lambda: sum(dispatcher.workers for dispatcher in dispatchers),
             restarts=lambda: _summed(dispatcher.restarts for dispatcher in dispatchers),
-            draining=lambda: self.gate.draining,
+            draining=lambda: self.pipeline.draining,
             journal_dropped=None if journal is None else lambda: journal.dropped,
         )
 
     def _config(self) -> uvicorn.Config:
         """Raises InputError for a certificate that cannot be used."""
         options = self._options
-        lane = type("BoundLane", (Lane,), {"gate": self.gate, "max_connections": options.max_connections})
+        protocol = type(
+            "BoundHttpProtocol",
+            (FastHttpProtocol,),
+            {"request_pipeline": self.pipeline, "max_connections": options.max_connections},
+        )
         config = uvicorn.Config(
-            create_app(self.gate),
-            http=lane,
+            create_app(self.pipeline),
+            http=protocol,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -141,7 +145,7 @@ class Front:
         listener: socket.socket,
         on_ready: Callable[[], None],
         on_stop: Callable[[int], None] | None = None,
-    ) -> Ending:
+    ) -> ShutdownReport:
         """Serve on a bound socket until SIGTERM, SIGINT or ``stop``, and tell how that went.
 
         ``on_ready`` is called once connections are accepted, ``on_stop`` with the number of requests that are in
@@ -161,11 +165,11 @@ class Front:
         finally:
             logger.removeHandler(handler)
             logging.getLogger("uvicorn.error").removeHandler(handler)
-            if self.gate.journal is not None:
-                self.gate.journal.close()
-            if self.gate.tracing is not None:
-                self.gate.tracing.close()
-        return self.ending
+            if self.pipeline.journal is not None:
+                self.pipeline.journal.close()
+            if self.pipeline.tracing is not None:
+                self.pipeline.tracing.close()
+        return self.report
 
     async def _serve(self, listener: socket.socket) -> None:
         try:
@@ -183,13 +187,13 @@ class Front:
             await asyncio.sleep(SWEEP_SECONDS)
             now = time.monotonic()
             for connection in list(self._server.server_state.connections):
-                if isinstance(connection, Lane):
+                if isinstance(connection, FastHttpProtocol):
                     connection.sweep(now)
 
     def quit(self) -> None:
         """End at once, since the process that answers is gone; from any thread."""
-        if self.gate.journal is not None:
-            self.gate.journal.close()
+        if self.pipeline.journal is not None:
+            self.pipeline.journal.close()
         os._exit(1)
 
     def stop(self) -> None:
@@ -207,35 +211,35 @@ class Front:
 
     async def drain(self) -> None:
         """Finish what is in flight, answer the rest with 503, close the sockets, let the workers clean up."""
-        began, gate = time.monotonic(), self.gate
+        began, pipeline = time.monotonic(), self.pipeline
         until = began + self._options.drain
-        in_flight, sockets = self._in_flight(), len(gate.sockets)
+        in_flight, sockets = self._in_flight(), len(pipeline.sockets)
         self._on_stop(in_flight)
-        gate.leaving = True
-        for open_socket in list(gate.sockets):
+        pipeline.leaving = True
+        for open_socket in list(pipeline.sockets):
             open_socket.stop_reading()
         if self._hands_over:
             await self._part(min(until, began + _HANDOVER_SECONDS))
-        gate.draining = True
+        pipeline.draining = True
         # What is in flight ends elsewhere, in many ways.
         while self._in_flight() and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
             await asyncio.sleep(_POLL)
         refused = self._in_flight()
         for dispatcher in self.dispatchers.values():
             dispatcher.refuse_all(503, "draining", STOPPING)
-        for lane in self._lanes():
-            lane.refuse_arriving()
-        for open_socket in list(gate.sockets):
+        for protocol in self._protocols():
+            protocol.refuse_arriving()
+        for open_socket in list(pipeline.sockets):
             open_socket.close("the server is stopping")
         finished = max(0, in_flight - refused)
         if not self._forced:
             await self._close()
-        self.ending = Ending(finished, refused, sockets, time.monotonic() - began, self._forced)
+        self.report = ShutdownReport(finished, refused, sockets, time.monotonic() - began, self._forced)
 
     async def _part(self, until: float) -> None:
         """Answer what still comes over connections that are open, each of which ends with that."""
-        while self._hands_over and (self._lanes() or self.gate.sockets) and time.monotonic() < until:
-            for open_socket in list(self.gate.sockets):
+        while self._hands_over and (self._protocols() or self.pipeline.sockets) and time.monotonic() < until:
+            for open_socket in list(self.pipeline.sockets):
                 if open_socket.idle:
                     open_socket.close("the server is loaded anew; connect again")
             await asyncio.sleep(_POLL)
@@ -243,17 +247,21 @@ class Front:
     async def _close(self) -> None:
         until = time.monotonic() + GOODBYE_SECONDS
         await asyncio.gather(*(dispatcher.stop() for dispatcher in self.dispatchers.values()))
-        while self.gate.sockets and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
+        while self.pipeline.sockets and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
             await asyncio.sleep(_POLL)
 
     def _in_flight(self) -> int:
         """Requests that wait, are in the works, or whose body or response is on its way."""
         asked = sum(dispatcher.in_flight for dispatcher in self.dispatchers.values())
-        arriving = sum(lane.is_arriving for lane in self._lanes())
+        arriving = sum(protocol.is_arriving for protocol in self._protocols())
         return max(asked + arriving, len(self._server.server_state.tasks))
 
-    def _lanes(self) -> list[Lane]:
-        return [lane for lane in self._server.server_state.connections if isinstance(lane, Lane)]
+    def _protocols(self) -> list[FastHttpProtocol]:
+        return [
+            protocol
+            for protocol in self._server.server_state.connections
+            if isinstance(protocol, FastHttpProtocol)
+        ]
 
     @property
     def _forced(self) -> bool:
@@ -272,12 +280,12 @@ def _summed(counts: Any) -> Mapping[str, int]:
     return total
 
 
-class _Server(uvicorn.Server):
+class _UvicornServer(uvicorn.Server):
     on_ready: Callable[[], None]
 
-    def __init__(self, config: uvicorn.Config, front: Front) -> None:
+    def __init__(self, config: uvicorn.Config, server: HttpServer) -> None:
         super().__init__(config)
-        self._front = front
+        self._http_server = server
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -289,7 +297,7 @@ class _Server(uvicorn.Server):
             server.close()
         for listener in sockets or []:
             listener.close()
-        await self._front.drain()
+        await self._http_server.drain()
         if not self.force_exit:
             await super().shutdown(sockets)
 

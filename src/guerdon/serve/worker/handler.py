@@ -23,7 +23,7 @@ from guerdon.scoring.outcome import Outcome, failure, pack
 from guerdon.scoring.process.ipc import StatusPage
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.adaptive import AdaptiveFormat, ServerReader, reply_of, written_one
-from guerdon.serve.formats.base import Asked, RefusedError, Served, json_bytes, read_object
+from guerdon.serve.formats.base import ParsedRequest, RefusedError, RewardInfo, json_bytes, read_object
 from guerdon.serve.messages import TOGETHER, WorkerReply, WorkerRequest
 from guerdon.serve.worker.tasks import (
     RewardFunctionTask,
@@ -115,7 +115,7 @@ class RequestHandler:
     def work(self, call: WorkerRequest) -> ScoringTask:
         """What a call asks. Raises RefusedError."""
         if call.rows is not None:
-            return RewardFunctionTask(self.reward, self.served, Asked(samples_of_rows(call.rows)))
+            return RewardFunctionTask(self.reward, self.served, ParsedRequest(samples_of_rows(call.rows)))
         choice = call.choices[0] if len(call.choices) == 1 else _chosen(call)
         format = FORMATS[choice[0]]
         if self._reader is not None and isinstance(format, AdaptiveFormat):
@@ -129,7 +129,7 @@ class RequestHandler:
         """The response to a call whose parts have all been scored."""
         assert call.outcomes is not None
         (choice,) = call.choices
-        asked = Asked([], pickle.loads(call.context))
+        asked = ParsedRequest([], pickle.loads(call.context))
         work = RewardFunctionTask(self.reward, self.served, asked, choice, FORMATS[choice[0]])
         return work.answer(call.id, time.perf_counter() - started, call.outcomes)
 
@@ -204,11 +204,11 @@ def _chosen(call: WorkerRequest) -> tuple[int, str]:
     )
 
 
-def reward_info_of(reward: RewardFunction) -> Served:
+def reward_info_of(reward: RewardFunction) -> RewardInfo:
     """What formats may know of a reward."""
     server = reward_server_of(reward)
     schema = server.metadata_cls if server is not None else reward.options.metadata_schema
-    return Served(reward.name, reward.version, reward.parameters, schema)
+    return RewardInfo(reward.name, reward.version, reward.parameters, schema)
 
 
 def reward_server_of(reward: RewardFunction) -> RewardServer[Any] | None:
