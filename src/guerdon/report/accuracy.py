@@ -162,10 +162,10 @@ def _sorted_kinds(found: Measurement) -> Iterable[tuple[str, Tally]]:
 def _print_kinds(found: Measurement, console: Console) -> None:
     """The kinds; where they are many, those only that are not as they should be."""
     kinds = list(_sorted_kinds(found))
-    told = [(kind, tally) for kind, tally in kinds if len(kinds) <= _KINDS or not _flawless(tally)]
-    if told:
-        _put(console, _kinds(told, console))
-    if more := len(kinds) - len(told):
+    shown = [(kind, tally) for kind, tally in kinds if len(kinds) <= _KINDS or not _flawless(tally)]
+    if shown:
+        _put(console, _kinds(shown, console))
+    if more := len(kinds) - len(shown):
         _say(console, f"{more:,} {'kind' if more == 1 else 'kinds'} without a fault", "dim")
 
 
