@@ -105,12 +105,12 @@ def _workers(checked: CheckedReward, samples: Sequence[Sample]) -> list[list[Out
 
 def _http(checked: CheckedReward, samples: Sequence[Sample]) -> list[list[Outcome]]:
     """By a server on this machine, as a remote reward."""
-    from guerdon.serve.background import RunningServer
+    from guerdon.serve.background import BackgroundServer
     from guerdon.serve.run import serve
 
     served = checked.reward.named("checked")
     running = serve(served, port=0, blocking=False, workers=1, timeout=checked.timeout, quiet=True)
-    assert isinstance(running, RunningServer)
+    assert isinstance(running, BackgroundServer)
     with running:
         remote = RewardFunction(endpoint=f"{running.url}/rewards/checked", mode="remote")
         timeout = (checked.timeout + 1) * (len(samples) + 1)  # they wait for one worker
