@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.train.backend import Backend, Policy, Prompt, TrainingContext, TrainingInterrupted
+from guerdon.train.backend import Backend, Policy, TrainingContext, TrainingInterrupted
 from guerdon.train.config.schema import Config
+from guerdon.train.data.problem import Prompt
 from guerdon.train.data.sampler import total_steps
 from guerdon.trainers.adapter import Adapter, ScoredBatch
 from guerdon.trainers.columns import sample_of
@@ -66,7 +67,7 @@ class ParrotBackend(Backend):
     name = "parrot"
     algorithms = ("grpo", "rloo")
 
-    def check(self, config: Config) -> None:
+    def check_support(self, config: Config) -> None:
         if config.model.path == "broken":
             raise InputError("model.path: broken cannot be loaded")
 
@@ -75,7 +76,6 @@ class ParrotBackend(Backend):
         begin = 0
         if context.resume_from is not None:
             begin = json.loads((context.resume_from / "state.json").read_text(encoding="utf-8"))["step"]
-            context.monitor.resume(begin)
         for step in range(begin + 1, total_steps(context.config, len(context.train)) + 1):
             if context.config.model.num_layers == 13:
                 raise RuntimeError("out of luck")

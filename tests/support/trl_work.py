@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from guerdon.train.backend import Problem, TrainingContext
+from guerdon.train.backend import TrainingContext
 from guerdon.train.backends.trl.backend import TrlBackend
 from guerdon.train.config.schema import Config
 from guerdon.train.data.arithmetic import arithmetic, sums
+from guerdon.train.data.problem import Problem
 from guerdon.train.records.folder import RunFolder
 from guerdon.trainers.adapter import ScoredBatch
 

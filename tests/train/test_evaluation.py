@@ -11,9 +11,10 @@ import pytest
 
 from guerdon import reward_function, weighted
 from guerdon.errors import InputError
-from guerdon.train.backend import Backend, Policy, Problem, Prompt, TrainingContext
+from guerdon.train.backend import Backend, Policy, TrainingContext
 from guerdon.train.backends import registry
 from guerdon.train.config.schema import Config
+from guerdon.train.data.problem import Problem, Prompt
 from guerdon.train.evaluation.eval_metrics import EvalCriteria
 from guerdon.train.evaluation.evaluate import Evaluation, EvaluationRequest, Evaluator, checkpoint_of, write
 from guerdon.train.records.folder import RunFolder
@@ -41,7 +42,7 @@ class CannedBackend(Backend):
     name = "canned"
     algorithms = ("grpo",)
 
-    def check(self, config: Config) -> None:
+    def check_support(self, config: Config) -> None:
         return
 
     def train(self, context: TrainingContext) -> None:

@@ -107,7 +107,7 @@ def test_folders_of_runs_are_called_by_the_time(place: Path) -> None:
 @pytest.mark.parametrize(
     ("overrides", "error", "says"),
     [
-        (["algorithm=dapo"], InputError, "backend=parrot has no algorithm=dapo; it has grpo, rloo"),
+        (["algorithm=dapo"], InputError, "backend=parrot has no algorithm=dapo; there are grpo, rloo"),
         (["backend=parot"], InputError, "there is no backend 'parot'; did you mean parrot?"),
         (["model.path=broken"], InputError, "broken cannot be loaded"),
         (["training.reward_function=mine.py::left"], RewardError, "there is no 'left' in mine.py::left"),

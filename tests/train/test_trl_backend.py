@@ -14,11 +14,12 @@ import pytest
 
 from guerdon import RewardFunction
 from guerdon.errors import BindingError, InputError, RewardError
-from guerdon.train.backend import Problem, TrainingInterrupted
+from guerdon.train.backend import TrainingInterrupted
 from guerdon.train.backends.tiny import character_tokenizer
 from guerdon.train.backends.trl.backend import TrlBackend
 from guerdon.train.backends.trl.models import first_model
 from guerdon.train.config.schema import Config
+from guerdon.train.data.problem import Problem
 from support import trl_work
 from support.served import guerdon_serve, running
 from support.trl_work import Kept, do, small_config
@@ -65,7 +66,7 @@ def test_killed_and_gone_on_with_is_the_same_curve(tmp_path: Path, whole: tuple[
     saved = trl_work.RunFolder(tmp_path).saved()
     assert [step for step, _ in saved] == [2, 4]
     resumed = do(small_config(), tmp_path, resume_from=saved[-1][1])
-    assert resumed.resumed == [4]
+    assert resumed.steps[0][0] == 5
     undisturbed, _ = whole
     assert resumed.curve() == undisturbed.curve(after=4)
     assert resumed.figures() == undisturbed.figures(after=4)
@@ -224,13 +225,13 @@ def test_a_policy_draws_the_same_for_the_same_seed(whole: tuple[Kept, Path]) -> 
     ("changes", "said"),
     [
         ({"algorithm": "gpro"}, "did you mean grpo"),
-        ({"grpo.num_generations": 1}, "grpo.num_generations must be at least 2"),
-        ({"generation.temperature": 0.0}, "generation.temperature must be above 0"),
+        ({"grpo.num_generations": 1}, "grpo.num_generations must be 2 or more"),
+        ({"generation.temperature": 0.0}, "generation.temperature must be over 0"),
         ({"optimizer.learning_rate": 0.0}, "optimizer.learning_rate must be above 0"),
         ({"model.model_family": "gemma3"}, "model.path is missing"),
-        ({"model.dtype": "float8"}, "model.dtype must be one of"),
+        ({"model.dtype": "float8"}, "model.dtype=float8 is none"),
         ({"model.hidden_size": 30}, "model.hidden_size must be a multiple"),
-        ({"model.lora_rank": 0}, "model.lora_rank must be at least 1"),
+        ({"model.lora_rank": 0}, "model.lora_rank must be 1 or more"),
         ({"model.vllm": True}, "model.vllm=true needs"),
     ],
 )

@@ -1,57 +1,48 @@
-"""What a backend is given, and what it has to offer: the seam between a run and the trainers that do it."""
+"""Backend: the interface between a run and the trainer that does it, and what the two exchange."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
+from guerdon.errors import InputError
 from guerdon.reward.function import RewardFunction
+from guerdon.train.config.config_errors import nearest
 from guerdon.train.config.schema import Config
+from guerdon.train.config.validation import check
+from guerdon.train.data.problem import Problem, Prompt
 from guerdon.train.records.folder import RunFolder
 from guerdon.trainers.adapter import ScoredBatch
 
-Prompt = str | list[dict[str, Any]]
-"""A plain prompt, or the messages of a conversation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One prompt to learn from, with what the reward needs to know of it."""
-
-    id: str | int
-    prompt: Prompt
-    columns: Mapping[str, Any] = field(default_factory=dict)
-    """``ground_truth``, ``answer`` and every other column."""
-
 
 class Monitor(Protocol):
-    """What is told of a run while it goes on. Called from the thread that trains."""
+    """Receives the events of a run. A backend calls it from the thread that trains."""
 
     def scored(self, batch: ScoredBatch) -> None:
         """A batch of completions was scored, in training or on held-out problems."""
 
     def tokens(self, generated: int) -> None:
-        """So many tokens were generated since the last step."""
+        """``generated`` tokens were sampled since the last step."""
 
     def step(self, step: int, seconds: float, logs: Mapping[str, float]) -> None:
         """A training step ended; ``logs`` has the trainer's figures, such as ``loss``, ``kl``, ``learning_rate``."""
 
     def checkpoint(self, step: int, path: Path) -> None:
-        """A checkpoint is complete: whatever was told before must now survive the process."""
+        """A checkpoint is complete: everything reported so far must now survive the process."""
 
     def resume(self, step: int) -> None:
-        """The run goes on from the checkpoint of this step: what was told after it is forgotten."""
+        """The run continues after this step: drop what was reported of later ones. The runner calls it."""
 
     def close(self) -> None:
-        """The run is over, in whatever way."""
+        """The run has ended, with or without an error."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingContext:
-    """A run that is checked and ready to start."""
+    """All that a backend gets: a run that is checked and ready to start."""
 
     config: Config
     reward: RewardFunction
@@ -60,11 +51,11 @@ class TrainingContext:
     folder: RunFolder
     monitor: Monitor
     resume_from: Path | None = None
-    """The checkpoint to go on from."""
+    """The checkpoint to continue from; the monitor is already back at its step."""
 
 
 class TrainingInterrupted(KeyboardInterrupt):
-    """A run was ended by Ctrl-C after its checkpoint was saved."""
+    """Ctrl-C ended a run after its checkpoint was saved."""
 
     def __init__(self, step: int, checkpoint: Path) -> None:
         super().__init__(f"interrupted after step {step}")
@@ -98,9 +89,17 @@ class Backend(ABC):
     name: ClassVar[str]
     algorithms: ClassVar[tuple[str, ...]]
 
-    @abstractmethod
     def check(self, config: Config) -> None:
-        """Raise what speaks against this configuration: MissingExtraError, or InputError that names the key."""
+        """Raise what is wrong with a configuration: MissingExtraError, or InputError that names the key."""
+        check(config)
+        if config.algorithm not in self.algorithms:
+            hint = nearest(config.algorithm, self.algorithms)
+            raise InputError(f"backend={self.name} has no algorithm={config.algorithm}{hint}")
+        self.check_support(config)
+
+    @abstractmethod
+    def check_support(self, config: Config) -> None:
+        """Raise, as ``check`` does, for what only this backend cannot do here."""
 
     @abstractmethod
     def train(self, context: TrainingContext) -> None:

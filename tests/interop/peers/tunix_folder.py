@@ -7,10 +7,11 @@ import numpy
 from safetensors.numpy import save_file
 
 from guerdon import RewardFunction
-from guerdon.train.backend import Problem, TrainingContext
+from guerdon.train.backend import TrainingContext
 from guerdon.train.backends.tiny import character_tokenizer
 from guerdon.train.backends.tunix.backend import TunixBackend
 from guerdon.train.config.schema import Config
+from guerdon.train.data.problem import Problem
 from guerdon.train.records.folder import RunFolder
 
 WIDTH, INNER, HEADS, LAYERS = 32, 64, 2, 1

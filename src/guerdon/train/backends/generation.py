@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.train.backend import Prompt
+from guerdon.train.data.problem import Prompt
 
 
 def end_tokens(model: Any, tokenizer: Any, further: Sequence[int] | None = None) -> list[int]:
@@ -19,7 +19,7 @@ def end_tokens(model: Any, tokenizer: Any, further: Sequence[int] | None = None)
     ]
 
 
-def settings(
+def generation_config(
     tokenizer: Any,
     ends: Sequence[int],
     *,
@@ -28,23 +28,23 @@ def settings(
     top_p: float = 1.0,
     top_k: int | None = None,
 ) -> Any:
-    """The generation settings of transformers for these figures; greedy where the temperature is 0."""
+    """A GenerationConfig of transformers; greedy where the temperature is 0."""
     import transformers
 
-    made: Any = transformers.GenerationConfig
-    drawn: dict[str, Any] = {"do_sample": False}
+    config_class: Any = transformers.GenerationConfig
+    sampling: dict[str, Any] = {"do_sample": False}
     if temperature > 0:
-        drawn = {"do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": top_k or 0}
-    return made(
+        sampling = {"do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": top_k or 0}
+    return config_class(
         max_new_tokens=max_new_tokens,
         pad_token_id=tokenizer.pad_token_id,
         eos_token_id=list(ends),
         disable_compile=True,
-        **drawn,
+        **sampling,
     )
 
 
-def complete(model: Any, tokenizer: Any, prompts: Sequence[Prompt], asked: Any, *, batch: int) -> list[str]:
+def complete(model: Any, tokenizer: Any, prompts: Sequence[Prompt], config: Any, *, batch: int) -> list[str]:
     """One completion a prompt, in order; the model is left as it was.
 
     Raises InputError for conversations where the tokenizer has no chat template.
@@ -52,20 +52,20 @@ def complete(model: Any, tokenizer: Any, prompts: Sequence[Prompt], asked: Any, 
     import torch
 
     texts: list[str] = []
-    with _answering(model, asked), torch.no_grad():
+    with _answering(model, config), torch.no_grad():
         for start in range(0, len(prompts), batch):
             given = _tokens(tokenizer, prompts[start : start + batch])
             ids, mask = given["input_ids"].to(model.device), given["attention_mask"].to(model.device)
-            output = model.generate(input_ids=ids, attention_mask=mask, generation_config=asked)
+            output = model.generate(input_ids=ids, attention_mask=mask, generation_config=config)
             texts += tokenizer.batch_decode(output[:, ids.shape[1] :], skip_special_tokens=True)
     return texts
 
 
 @contextmanager
-def _answering(model: Any, asked: Any) -> Iterator[None]:
-    """A model that does not learn meanwhile, and whose own settings are not mixed into what is asked."""
+def _answering(model: Any, config: Any) -> Iterator[None]:
+    """A model that does not learn meanwhile, and whose own settings are not mixed into ``config``."""
     own, learns = model.generation_config, model.training
-    model.generation_config = asked
+    model.generation_config = config
     model.eval()
     try:
         yield

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from guerdon.reward.function import RewardFunction
-from guerdon.train.backend import Problem
+from guerdon.train.data.problem import Problem
 
 _LARGEST = 4
 _NOTATIONS = ("{}+{}", "{} + {}")

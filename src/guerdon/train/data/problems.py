@@ -16,9 +16,9 @@ from guerdon.data.rows import SHOWN, BadRow, BadRowsError
 from guerdon.errors import InputError
 from guerdon.reward.binding.conventions import columns_of, missing_parameter
 from guerdon.reward.function import RewardFunction
-from guerdon.train.backend import Problem
 from guerdon.train.config.schema import TrainingConfig
 from guerdon.train.data.arithmetic import arithmetic
+from guerdon.train.data.problem import Problem
 from guerdon.train.data.prompts import PromptColumns
 from guerdon.trainers.columns import sample_of
 from guerdon.types import Sample

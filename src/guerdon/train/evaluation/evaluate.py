@@ -11,9 +11,10 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.function import RewardFunction
-from guerdon.train.backend import Policy, Problem
+from guerdon.train.backend import Policy
 from guerdon.train.backends.registry import find_backend
 from guerdon.train.config.schema import Config
+from guerdon.train.data.problem import Problem
 from guerdon.train.evaluation.eval_metrics import EvalCriteria, EvalMetrics, compute_metrics
 from guerdon.train.records.folder import RunFolder
 from guerdon.trainers.adapter import Adapter

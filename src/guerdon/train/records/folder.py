@@ -14,6 +14,18 @@ _OWNER = ".run"
 """The link from where checkpoints lie elsewhere back to their run."""
 
 
+def step_of_checkpoint(checkpoint: Path) -> int:
+    """The step after which a checkpoint was saved, from its name. Raises InputError for another name.
+
+    >>> step_of_checkpoint(Path("runs/a/checkpoints/step-000010"))
+    10
+    """
+    match = _CHECKPOINT.fullmatch(checkpoint.name)
+    if match is None:
+        raise InputError(f"{checkpoint} is not the checkpoint of a run: its name is not step-NUMBER")
+    return int(match[1])
+
+
 @dataclass(frozen=True, slots=True)
 class RunFolder:
     """The folder of one training run.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,6 @@ from guerdon.train.backend import Backend
 from guerdon.train.backends.registry import find_backend
 from guerdon.train.config.compose import read
 from guerdon.train.config.schema import Config
-from guerdon.train.config.validation import check
 from guerdon.train.data.problems import Problems, load_problems
 from guerdon.train.data.sampler import total_steps
 from guerdon.train.records.folder import RunFolder
@@ -92,7 +90,6 @@ def prepare(config: Config) -> PreparedRun:
 
     Raises InputError, ResolutionError, BindingError, MissingExtraError or BadRowsError, whichever it is.
     """
-    check(config)
     backend = _backend(config)
     reward = _reward(config)
     folder = _new_folder(config)
@@ -168,10 +165,6 @@ def loaded(folder: RunFolder) -> tuple[Config, RewardFunction, Problems]:
 
 def _backend(config: Config) -> Backend:
     backend = find_backend(config.backend)
-    if config.algorithm not in backend.algorithms:
-        near = difflib.get_close_matches(config.algorithm, backend.algorithms, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(backend.algorithms)}"
-        raise InputError(f"backend={config.backend} has no algorithm={config.algorithm}; {hint}")
     backend.check(config)
     return backend
 

@@ -61,8 +61,8 @@ def execute(prepared: PreparedRun, monitor: Monitor | None = None) -> FinishedRu
         with _ending(manifest, folder):
             monitor = monitor or _monitor(prepared)
             try:
-                if prepared.resume_from == (0, None):  # from a checkpoint on, the backend says so
-                    monitor.resume(0)
+                if prepared.resume_from is not None:
+                    monitor.resume(prepared.resume_from[0])
                 prepared.backend.train(_context(prepared, monitor))
             finally:
                 monitor.close()

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.train.backend import Policy, Prompt
-from guerdon.train.backends.generation import complete, end_tokens, settings
+from guerdon.train.backend import Policy
+from guerdon.train.backends.generation import complete, end_tokens, generation_config
 from guerdon.train.backends.trl.models import first_model, in_bfloat16, on_gpu, trained_model
 from guerdon.train.backends.trl.quiet import quiet
 from guerdon.train.config.schema import Config
+from guerdon.train.data.problem import Prompt
 
 _BATCH = 64
 
@@ -48,7 +49,7 @@ class TrlPolicy(Policy):
         """See Policy."""
         import torch
 
-        asked = settings(
+        config = generation_config(
             self._tokenizer,
             self._ends,
             max_new_tokens=max_new_tokens,
@@ -59,7 +60,7 @@ class TrlPolicy(Policy):
         devices = [self._model.device] if self._model.device.type == "cuda" else []
         with quiet(self._debug), torch.random.fork_rng(devices=devices):
             torch.manual_seed(seed)
-            return complete(self._model, self._tokenizer, prompts, asked, batch=_BATCH)
+            return complete(self._model, self._tokenizer, prompts, config, batch=_BATCH)
 
     def close(self) -> None:
         """See Policy."""

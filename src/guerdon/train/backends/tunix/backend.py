@@ -22,30 +22,12 @@ class TunixBackend(Backend):
     name: ClassVar[str] = "tunix"
     algorithms: ClassVar[tuple[str, ...]] = ("grpo", "rloo", "dapo", "dr_grpo")
 
-    def check(self, config: Config) -> None:
+    def check_support(self, config: Config) -> None:
         """See Backend."""
         if importlib.util.find_spec("tunix") is None:
             raise MissingExtraError.of("train,tunix", "backend=tunix")
-        if config.algorithm not in self.algorithms:
-            raise InputError(
-                f"algorithm: backend=tunix has {', '.join(self.algorithms)}, not {config.algorithm!r}"
-            )
         if config.algorithm == "dapo" and config.grpo.beta:
             raise InputError("grpo.beta: DAPO has no KL penalty in Tunix; set grpo.beta=0")
-        least = {
-            "grpo.num_generations": (config.grpo.num_generations, 2),
-            "grpo.num_iterations": (config.grpo.num_iterations, 1),
-            "training.micro_batch_size": (config.training.micro_batch_size, 1),
-            "generation.max_generation_steps": (config.generation.max_generation_steps, 1),
-            "generation.max_prompt_length": (config.generation.max_prompt_length, 1),
-        }
-        for key, (value, bound) in least.items():
-            if value < bound:
-                raise InputError(f"{key} must be at least {bound}, not {value}")
-        if config.generation.temperature <= 0:
-            raise InputError(
-                "generation.temperature must be above 0: without chance there is nothing to compare"
-            )
         from guerdon.train.backends.tunix.model import check_model, mesh_of
 
         check_model(config)

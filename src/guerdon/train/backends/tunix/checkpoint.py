@@ -15,11 +15,8 @@ _FACTS = "guerdon.json"
 _STATE = "state"
 
 
-def save(folder: RunFolder, step: int, model: Any, optimizer: Any, keep: int) -> Path:
-    """Write the checkpoint of a step under a passing name and give it its own once it is whole.
-
-    The latest ``keep`` checkpoints stay; 0 keeps all.
-    """
+def save(folder: RunFolder, step: int, model: Any, optimizer: Any) -> Path:
+    """Write the checkpoint of a step under a temporary name, and rename it once it is complete."""
     import orbax.checkpoint as ocp
 
     path = folder.checkpoint(step)
@@ -31,16 +28,13 @@ def save(folder: RunFolder, step: int, model: Any, optimizer: Any, keep: int) ->
     (partial / _FACTS).write_text(json.dumps({"step": step, "lora": _has_lora(model)}) + "\n", "utf-8")
     shutil.rmtree(path, ignore_errors=True)
     partial.rename(path)
-    saved = folder.saved()
-    for _, old in saved[: max(len(saved) - keep, 0) if keep else 0]:
-        shutil.rmtree(old, ignore_errors=True)
     return path
 
 
-def step_of(checkpoint: Path) -> int:
-    """The step after which a checkpoint was saved. Raises InputError where it is none of Tunix's."""
+def check(checkpoint: Path) -> None:
+    """Raise InputError where a folder is no checkpoint of Tunix's."""
     try:
-        return int(json.loads((checkpoint / _FACTS).read_text("utf-8"))["step"])
+        int(json.loads((checkpoint / _FACTS).read_text("utf-8"))["step"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{checkpoint} is no checkpoint of a run with backend=tunix") from error
 
@@ -62,7 +56,7 @@ def restore_optimizer(checkpoint: Path, optimizer: Any) -> None:
 def _restored(checkpoint: Path, part: str, like: Any) -> Any:
     import orbax.checkpoint as ocp
 
-    step_of(checkpoint)
+    check(checkpoint)
     wanted = {part: like}
     handler = ocp.PyTreeCheckpointHandler()
     with ocp.Checkpointer(handler) as checkpointer:

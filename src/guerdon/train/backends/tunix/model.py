@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.train.backend import Prompt
 from guerdon.train.backends.tiny import alphabet_of, character_tokenizer
 from guerdon.train.config.schema import Config, ModelConfig
+from guerdon.train.data.problem import Prompt
 
 MADE_HERE = ("tiny", "random")
 """Model families with random weights."""

@@ -8,107 +8,133 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from guerdon.train.backend import Policy, Prompt
+from guerdon.train.backend import Policy
 from guerdon.train.backends.tunix.checkpoint import restore_model
 from guerdon.train.backends.tunix.model import ModelSource
+from guerdon.train.data.problem import Prompt
 
 _CHUNK = 32
 
 
+_Base: Any = object
+"""Stands for Tunix's VanillaRollout, which ``rollout_class`` adds once Tunix is needed."""
+
+
+class SeededRollout(_Base):  # type: ignore[misc]
+    """Tunix's sampler, with a seed of its own for each step: Tunix's draws the same numbers at every call.
+
+    The token that ends a completion stays in it: Tunix cuts it off, and then a model cannot learn to stop. The
+    padding token is never sampled: the loss leaves it out wherever it stands, so that nothing speaks against it.
+    The log-probabilities of the sampling policy are those at the sampling temperature.
+    """
+
+    def __init__(
+        self,
+        rollout_actor: Any,
+        tokenizer: Any,
+        mesh: Any,
+        rollout_config: Any,
+        *,
+        seed: int,
+        read: Callable[[Any], str],
+        step: Callable[[], int],
+        generated: Callable[[int], None],
+    ) -> None:
+        import jax
+        from tunix.rl.rollout.base_rollout import CacheConfig
+
+        cache = _cache(CacheConfig, rollout_actor, rollout_config.kv_cache_size)
+        super().__init__(rollout_actor, tokenizer, cache)
+        self._key = jax.random.PRNGKey(seed)
+        self._read, self._step, self._generated = read, step, generated
+        self._temperature = rollout_config.temperature
+        self._place = (-1, 0)
+
+    def generate(self, prompts: list[str], rollout_config: Any, **more: Any) -> Any:
+        from tunix.rl.rollout.base_rollout import RolloutOutput
+
+        sampled = rollout_config.temperature > 0
+        if sampled:
+            rollout_config = dataclasses.replace(rollout_config, seed=self._next_key())
+        drawn = self._sample(prompts, rollout_config, **more)
+        tokens = self._with_end(drawn.tokens, rollout_config)
+        if sampled:
+            self._generated(sum(map(len, tokens)))
+        return RolloutOutput(
+            text=[self._read(ids) for ids in drawn.tokens],
+            logits=drawn.logits,
+            tokens=tokens,
+            left_padded_prompt_tokens=drawn.padded_prompt_tokens,
+            logprobs=None,
+        )
+
+    def _next_key(self) -> Any:
+        """A key for the step and the number of its call."""
+        import jax
+
+        step = self._step()
+        self._place = (step, self._place[1] + 1 if self._place[0] == step else 0)
+        return jax.random.fold_in(jax.random.fold_in(self._key, step), self._place[1])
+
+    def _sample(self, prompts: list[str], config: Any, **more: Any) -> Any:
+        pad = self.pad_id()
+        return self._sampler(
+            prompts,
+            max_generation_steps=config.max_tokens_to_generate,
+            max_prompt_length=config.max_prompt_length,
+            temperature=config.temperature,
+            top_p=config.top_p,
+            top_k=config.top_k,
+            seed=config.seed,
+            eos_tokens=config.eos_tokens,
+            forbidden_tokens=None if pad == self.eos_id() else [pad],
+            **more,
+        )
+
+    def _with_end(self, tokens: Sequence[Any], config: Any) -> list[Any]:
+        """Completions with the token that ended them, where they are shorter than the limit."""
+        import numpy
+
+        limit = config.max_tokens_to_generate
+        end = numpy.array((config.eos_tokens or [self.eos_id()])[:1])
+        return [
+            numpy.concatenate([one, end.astype(one.dtype)]) if len(one) < limit else one for one in tokens
+        ]
+
+    def get_per_token_logps(self, prompt_tokens: Any, completion_tokens: Any) -> Any:
+        from tunix.rl import common
+
+        graph, state = self._sampler.model_def_and_state()
+        return common.compute_per_token_logps(
+            graph,
+            state,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+            pad_id=self.pad_id(),
+            eos_id=self.eos_id(),
+            stop_gradient=True,
+            return_logits=False,
+            temperature=self._temperature,
+        )
+
+
 @functools.cache
 def rollout_class() -> Any:
-    """Tunix's sampler with a seed a step, defined where Tunix is first needed."""
-    import jax
-    import numpy
-    from tunix.rl import common
-    from tunix.rl.rollout.base_rollout import CacheConfig, RolloutOutput
+    """SeededRollout on Tunix's VanillaRollout."""
     from tunix.rl.rollout.vanilla_rollout import VanillaRollout
 
-    class SeededRollout(VanillaRollout):  # type: ignore[misc]
-        """Tunix's sampler draws the same numbers at every call unless it is given a seed; this one is told the step.
+    return type("SeededVanillaRollout", (SeededRollout, VanillaRollout), {})
 
-        The token that ends a completion is handed on with it: Tunix cuts it off, by which a model cannot learn to
-        stop. The padding token is never drawn: the loss leaves it out wherever it stands, by which nothing speaks
-        against it. The log-probabilities of the sampling policy are those at the sampling temperature.
-        """
 
-        def __init__(
-            self,
-            rollout_actor: Any,
-            tokenizer: Any,
-            mesh: Any,
-            rollout_config: Any,
-            *,
-            seed: int,
-            read: Callable[[Any], str],
-            step: Callable[[], int],
-            generated: Callable[[int], None],
-        ) -> None:
-            shape = rollout_actor.config
-            cache = CacheConfig(
-                cache_size=rollout_config.kv_cache_size,
-                num_layers=shape.num_layers,
-                num_kv_heads=shape.num_kv_heads,
-                head_dim=shape.head_dim,
-            )
-            super().__init__(rollout_actor, tokenizer, cache)
-            self._key = jax.random.PRNGKey(seed)
-            self._read, self._step, self._generated = read, step, generated
-            self._temperature = rollout_config.temperature
-            self._place = (-1, 0)
-
-        def generate(self, prompts: list[str], rollout_config: Any, **more: Any) -> Any:
-            sampled = rollout_config.temperature > 0
-            if sampled:
-                step = self._step()
-                self._place = (step, self._place[1] + 1 if self._place[0] == step else 0)
-                key = jax.random.fold_in(jax.random.fold_in(self._key, step), self._place[1])
-                rollout_config = dataclasses.replace(rollout_config, seed=key)
-            pad, eos = self.pad_id(), self.eos_id()
-            drawn = self._sampler(
-                prompts,
-                max_generation_steps=rollout_config.max_tokens_to_generate,
-                max_prompt_length=rollout_config.max_prompt_length,
-                temperature=rollout_config.temperature,
-                top_p=rollout_config.top_p,
-                top_k=rollout_config.top_k,
-                seed=rollout_config.seed,
-                eos_tokens=rollout_config.eos_tokens,
-                forbidden_tokens=None if pad == eos else [pad],
-                **more,
-            )
-            text = [self._read(tokens) for tokens in drawn.tokens]
-            limit = rollout_config.max_tokens_to_generate
-            end = numpy.array((rollout_config.eos_tokens or [eos])[:1])
-            tokens = [
-                numpy.concatenate([one, end.astype(one.dtype)]) if len(one) < limit else one
-                for one in drawn.tokens
-            ]
-            if sampled:
-                self._generated(sum(map(len, tokens)))
-            return RolloutOutput(
-                text=text,
-                logits=drawn.logits,
-                tokens=tokens,
-                left_padded_prompt_tokens=drawn.padded_prompt_tokens,
-                logprobs=None,
-            )
-
-        def get_per_token_logps(self, prompt_tokens: Any, completion_tokens: Any) -> Any:
-            graph, state = self._sampler.model_def_and_state()
-            return common.compute_per_token_logps(
-                graph,
-                state,
-                prompt_tokens=prompt_tokens,
-                completion_tokens=completion_tokens,
-                pad_id=self.pad_id(),
-                eos_id=self.eos_id(),
-                stop_gradient=True,
-                return_logits=False,
-                temperature=self._temperature,
-            )
-
-    return SeededRollout
+def _cache(config_class: Any, model: Any, size: int) -> Any:
+    """The configuration of a sampler's cache for so many tokens; Tunix has two classes for it."""
+    shape = model.config
+    return config_class(
+        cache_size=size,
+        num_layers=shape.num_layers,
+        num_kv_heads=shape.num_kv_heads,
+        head_dim=shape.head_dim,
+    )
 
 
 class TunixPolicy(Policy):
@@ -169,12 +195,6 @@ class TunixPolicy(Policy):
         from tunix.generate.sampler import CacheConfig, Sampler
 
         if size not in self._samplers:
-            shape = self._model.config
-            cache = CacheConfig(
-                cache_size=size,
-                num_layers=shape.num_layers,
-                num_kv_heads=shape.num_kv_heads,
-                head_dim=shape.head_dim,
-            )
+            cache = _cache(CacheConfig, self._model, size)
             self._samplers[size] = Sampler(self._model, self._source.tokenizer, cache)
         return self._samplers[size]
