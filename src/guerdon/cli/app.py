@@ -12,8 +12,10 @@ from __future__ import annotations
 import contextlib
 import difflib
 import errno
+import functools
 import importlib
 import os
+import pkgutil
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -22,40 +24,42 @@ from typing import Any, NoReturn
 import click
 
 from guerdon._version import __version__
+from guerdon.cli import commands
+from guerdon.cli.exit_codes import INTERRUPTED, USER_ERROR
 from guerdon.cli.options import HELP_WIDTH, Invocation, debug_option
 from guerdon.errors import RewardError
 
-COMMANDS: Mapping[str, str] = {
-    "preview": "guerdon.cli.commands.preview:preview",
-    "score": "guerdon.cli.commands.score:score",
-    "rewards": "guerdon.cli.commands.rewards:rewards",
-    "test": "guerdon.cli.commands.test:test",
-    "serve": "guerdon.cli.commands.serve:serve",
-    "adapt": "guerdon.cli.commands.adapt:adapt",
-    "train": "guerdon.cli.commands.train.train:train",
-    "evaluate": "guerdon.cli.commands.evaluate:evaluate",
-    "journal": "guerdon.cli.commands.journal:journal",
-    "judge": "guerdon.cli.commands.judge:judge",
-    "sandbox": "guerdon.cli.commands.sandbox:sandbox",
-    "benchmark-verifiers": "guerdon.cli.commands.benchmark_verifiers:benchmark_verifiers",
-}
-"""Name of each command and where it is."""
+FIRST = ("preview", "score", "rewards", "test", "serve", "adapt", "train", "evaluate")
+"""The commands that a list of them begins with; the others follow by name."""
 
-USER_ERROR = 2
-INTERRUPTED = 130
 _MACHINE_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+
+
+@functools.cache
+def find_commands() -> Mapping[str, str]:
+    """Name of each command and where it is: each module or folder of ``commands`` has the one of its name.
+
+    >>> find_commands()["train"], find_commands()["benchmark-verifiers"]
+    ('guerdon.cli.commands.train.train:train', 'guerdon.cli.commands.benchmark_verifiers:benchmark_verifiers')
+    """
+    found = {}
+    for module in pkgutil.iter_modules(commands.__path__):
+        name = module.name
+        path = f"{name}.{name}" if module.ispkg else name
+        found[name.replace("_", "-")] = f"{commands.__name__}.{path}:{name}"
+    return {name: found[name] for name in (*FIRST, *sorted(found.keys() - set(FIRST)))}
 
 
 class App(click.Group):
     """The group of all commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(find_commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in find_commands():
             return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
+        module, _, name = find_commands()[cmd_name].partition(":")
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
@@ -63,9 +67,10 @@ class App(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            close = difflib.get_close_matches(name, COMMANDS, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(COMMANDS)}"
+        known = find_commands()
+        if name not in known and not name.startswith("-"):
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
             raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -101,13 +106,10 @@ class App(click.Group):
 
 
 def _say(message: str, status: int) -> int:
+    from guerdon.cli.output import printable
+
     click.echo(f"Error: {printable(message)}", err=True)
     return status
-
-
-def printable(text: str) -> str:
-    """Text of any origin that a terminal shows and does not obey."""
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def _usage(error: click.ClickException) -> str:

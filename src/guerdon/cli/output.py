@@ -7,15 +7,13 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from types import TracebackType
 
 import click
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.progress import BarColumn, TextColumn
-from rich.progress import Progress as RichProgress
-from rich.table import Column
+from rich.console import Console
+
+from guerdon.progress import TransientBar, as_clock
 
 PATIENCE = 0.5
 """Seconds that a job may take before it is worth a bar."""
@@ -44,26 +42,16 @@ def output() -> Console:
     return _Console()
 
 
+def printable(text: str) -> str:
+    """Text of any origin that a terminal shows and does not obey."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
 @contextlib.contextmanager
 def prints_to_stderr() -> Iterator[None]:
     """While user code runs here: what it prints must not mix with results on standard output."""
     with contextlib.redirect_stdout(sys.stderr):
         yield
-
-
-@dataclass(frozen=True, slots=True)
-class _Narrower:
-    """Leaves room for the ^C that a terminal echoes behind a line, which else would break it in two."""
-
-    inner: RenderableType
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from console.render(self.inner, options.update_width(max(options.max_width - 4, 20)))
-
-
-class _Bar(RichProgress):
-    def get_renderables(self) -> Iterable[RenderableType]:
-        yield _Narrower(self.make_tasks_table(self.tasks))
 
 
 class ProgressBar:
@@ -78,7 +66,7 @@ class ProgressBar:
         self._what = what
         self._patience = patience
         self._clock = clock
-        self._bar: _Bar | None = None
+        self._bar: TransientBar | None = None
         self._started = self._said = clock()
         self._seen: deque[tuple[float, int]] = deque()
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -126,25 +114,5 @@ class ProgressBar:
 
     def _draw(self, share: float, text: str) -> None:
         if self._bar is None:
-            self._bar = _Bar(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=None),
-                TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True), markup=False),
-                console=_Console(stderr=True),
-                transient=True,
-                expand=True,
-            )
-            self._bar.add_task(self._what, total=1.0, text="")
-            self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=share, text=text)
-
-
-def as_clock(seconds: float) -> str:
-    """Seconds as a clock shows them.
-
-    >>> as_clock(7.2), as_clock(190), as_clock(7200)
-    ('0:07', '3:10', '2:00:00')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+            self._bar = TransientBar(self._what, _Console(stderr=True))
+        self._bar.show(share, 1.0, text)

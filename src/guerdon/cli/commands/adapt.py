@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guerdon.cli.options import (
-    check_variables,
-    debug_option,
-    find_reward,
-    option,
-    parameter_option,
-    parse_value,
-    timeout_option,
-    workers_option,
-)
+from guerdon.cli.options import check_variables, option
+from guerdon.cli.reward_options import find_reward, parse_value, reward_options
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,10 +44,7 @@ _RUN_OPTIONS = ("on_failure", "timeout", "workers", "components")
 )
 @option("--list", "listed", is_flag=True, help="List the trainers.")
 @option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@parameter_option
-@timeout_option
-@workers_option
-@debug_option
+@reward_options
 def adapt(
     reward: str | None,
     trainer: str | None,

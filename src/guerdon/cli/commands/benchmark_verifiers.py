@@ -10,19 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guerdon.cli.options import (
-    POSITIVE,
-    DataFlags,
-    ParsedValue,
-    check_variables,
-    data_options,
-    debug_option,
-    find_reward,
-    option,
-    parameter_option,
-    timeout_option,
-    workers_option,
-)
+from guerdon.cli.data_options import DataFlags, data_options
+from guerdon.cli.options import POSITIVE, check_variables, option
+from guerdon.cli.reward_options import find_reward, reward_options
+from guerdon.cli.scoring_run import threshold_option
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,21 +22,6 @@ if TYPE_CHECKING:
     from guerdon.accuracy.suite import Suite
     from guerdon.cli.output import ProgressBar
     from guerdon.scoring.results import Progress
-
-
-def parse_threshold(value: str | float) -> float:
-    """A finite number, also from text.
-
-    >>> parse_threshold("0.5")
-    0.5
-    """
-    try:
-        number = float(value)
-    except ValueError:
-        number = float("nan")
-    if not abs(number) < float("inf"):
-        raise InputError(f"{value!r} is no threshold; give a number such as 0.5")
-    return number
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,18 +74,9 @@ class BenchmarkRequest:
     help="The column that says which are right.",
 )
 @option("--kind-column", metavar="COLUMN", help="A column of your rows to break the table down by.")
-@option(
-    "--threshold",
-    type=ParsedValue(parse_threshold, "number"),
-    default="0.5",
-    show_default=True,
-    help="The score from which on a reward of your choice says right.",
-)
-@parameter_option
+@threshold_option("The score from which on a reward of yours says right.")
 @data_options
-@workers_option
-@timeout_option
-@debug_option
+@reward_options
 def benchmark_verifiers(**given: Any) -> None:
     """Compare the verdicts of rewards with labels: precision, recall, accuracy and F1 of "right".
 
@@ -215,7 +182,7 @@ def _run(
     request: BenchmarkRequest, suites: Sequence[Suite], data: Path | None, folder: Folder | None
 ) -> None:
     from guerdon.accuracy.benchmark import BenchmarkOptions, SuiteReport, run_suite
-    from guerdon.cli.app import INTERRUPTED
+    from guerdon.cli.exit_codes import INTERRUPTED
     from guerdon.cli.output import output, prints_to_stderr
     from guerdon.report.accuracy import EXPLANATION, print_report
 

@@ -12,18 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guerdon.cli.options import (
-    POSITIVE,
-    LineSeparated,
-    ParsedValue,
-    check_variables,
-    debug_option,
-    find_reward,
-    option,
-    parameter_option,
-    timeout_option,
-    workers_option,
-)
+from guerdon.cli.options import POSITIVE, LineSeparated, ParsedValue, check_variables, debug_option, option
+from guerdon.cli.reward_options import find_reward, reward_options
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -163,11 +153,8 @@ def show(file: str, id: str, as_json: bool) -> None:
 )
 @option("--as", "recorded_as", metavar="NAME", help="The name that the reward was served under, if another.")
 @_since_option
-@parameter_option
-@timeout_option
-@workers_option
 @_json_option
-@debug_option
+@reward_options
 def replay(
     file: str,
     reward: str,

@@ -5,47 +5,27 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from guerdon.cli.commands.score import Counted, ScoringRequest, check_flags, check_output, say_interrupted
-from guerdon.cli.options import (
-    POSITIVE,
-    DataFlags,
-    ParsedValue,
-    data_options,
-    debug_option,
-    find_reward,
-    limit_options,
-    option,
-    parameter_option,
+from guerdon.cli.data_options import DataFlags
+from guerdon.cli.options import debug_option, option
+from guerdon.cli.reward_options import find_reward
+from guerdon.cli.scoring_run import (
+    CountedRows,
+    ScoringJob,
+    ScoringRequest,
+    scoring_options,
+    threshold_option,
 )
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
     from guerdon.accuracy.calibration import Calibration, Labels
-    from guerdon.cli.output import ProgressBar
     from guerdon.data.dataset import Dataset
-    from guerdon.reward.function import RewardFunction
-    from guerdon.scoring.results import Progress, Scores
-
-
-def parse_threshold(value: str | float) -> float:
-    """A finite number, also from text.
-
-    >>> parse_threshold("0.75")
-    0.75
-    """
-    try:
-        number = float(value)
-    except ValueError:
-        number = float("nan")
-    if not abs(number) < float("inf"):
-        raise InputError(f"{value!r} is no threshold; give a number such as 0.5")
-    return number
+    from guerdon.scoring.results import Scores
 
 
 @click.group(invoke_without_command=True, short_help="See how far a judge agrees with people.")
@@ -63,25 +43,13 @@ def judge(context: click.Context) -> None:
 @option(
     "--label", metavar="COLUMN", default="label", show_default=True, help="The column that holds the labels."
 )
-@option(
-    "--threshold",
-    type=ParsedValue(parse_threshold, "number"),
-    default="0.5",
-    show_default=True,
-    help="The score from which on an answer counts as right.",
-)
+@threshold_option("The score from which on an answer counts as right.")
 @option("--report", metavar="FILE", help="Write the report to a JSON file.")
-@option("-o", "--output", metavar="FILE", help="Write a row a sample to a .jsonl or .parquet file.")
-@option("--resume", is_flag=True, help="Complete the file of scores that an interrupted run left.")
-@option("--overwrite", is_flag=True, help="Replace the files.")
-@parameter_option
-@option("--limit", type=POSITIVE, help="Read that many rows at most.")
-@option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@data_options
-@limit_options
-@debug_option
+@scoring_options
 @click.pass_context
-def calibrate(context: click.Context, /, **given: Any) -> None:
+def calibrate(
+    context: click.Context, /, request: ScoringRequest, label: str, threshold: float, report: str | None
+) -> None:
     """Score the rows of DATA with REWARD and compare with the labels that they carry.
 
     A label says right or wrong (true, false, 1, 0, pass, fail): then accuracy, precision and recall at the
@@ -92,16 +60,14 @@ def calibrate(context: click.Context, /, **given: Any) -> None:
     Exits with status 1 if every sample failed, 2 if something was wrong before the first was scored, and
     130 after Ctrl-C; what was scored until then stays in the output file.
     """
-    label, threshold, report = given.pop("label"), given.pop("threshold"), given.pop("report")
-    asked = ScoringRequest(**given, group_by=None)
     from guerdon.cli.output import output, prints_to_stderr
     from guerdon.report.calibration import print_calibration
 
     with prints_to_stderr():
-        run = _prepared(asked, label, report)
-        scores = run.score()
-    if run.interrupted:
-        raise SystemExit(say_interrupted(context, asked, len(scores), run.count))
+        run = _prepare(request, label, report)
+        scores = run.job.score()
+    if run.job.interrupted:
+        raise SystemExit(run.job.say_interrupted(context, len(scores)))
     found = run.calibration(scores, threshold)
     payload = {
         "reward": scores.reward,
@@ -113,7 +79,7 @@ def calibrate(context: click.Context, /, **given: Any) -> None:
     }
     if report is not None:
         Path(report).write_text(json.dumps(payload, indent=2, default=str) + "\n", encoding="utf-8")
-    if asked.as_json:
+    if request.as_json:
         click.echo(json.dumps(payload, default=str, allow_nan=False))
     else:
         print_calibration(payload, output(), f"{scores.reward} {scores.version} on {run.data.name}")
@@ -121,98 +87,60 @@ def calibrate(context: click.Context, /, **given: Any) -> None:
         raise SystemExit(1)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CalibrationRun:
-    """A calibration whose reward, data and labels are there and fit together."""
+    """A scoring job with the labels that its scores are compared with."""
 
-    request: ScoringRequest
-    reward: RewardFunction
+    job: ScoringJob
     data: Dataset
-    column: str
     labels: Labels
-    compares: bool
-    interrupted: bool = False
-
-    @property
-    def pairs(self) -> bool:
-        return self.labels.shape == "pairs"
-
-    @property
-    def each(self) -> int:
-        """How many rows are scored for a label."""
-        return 2 if self.pairs and not self.compares else 1
-
-    @property
-    def count(self) -> int:
-        return self.each * len(self.labels.values)
-
-    def score(self) -> Scores:
-        """Score what there is; Ctrl-C ends it early, and the scores are those until then."""
-        from guerdon.cli.output import ProgressBar
-        from guerdon.scoring.run import Interrupted
-        from guerdon.scoring.run import score as score_all
-
-        request = self.request
-        with ProgressBar("judging", patience=0.0) as bar:
-            bar.count(0, self.count)
-            try:
-                return score_all(
-                    self.reward,
-                    Counted(self.count, self._rows),
-                    **request.limits.options(),
-                    on_error="result",
-                    output=request.output,
-                    resume=request.resume,
-                    overwrite=request.overwrite,
-                    progress=partial(self._show, bar),
-                )
-            except Interrupted as interrupt:
-                self.interrupted = True
-                return interrupt.scores
-
-    def _rows(self) -> Iterator[Mapping[str, Any]]:
-        from guerdon.accuracy.calibration import pair_rows, without_label
-
-        for row in self.data.rows():
-            plain = without_label(row, self.column)
-            yield from pair_rows(plain, compares=self.compares) if self.pairs else (plain,)
-
-    def _show(self, bar: ProgressBar, progress: Progress) -> None:
-        notes = f"{progress.failed:,} failed" if progress.failed else ""
-        bar.count(progress.done, self.count, notes, before=progress.resumed)
+    rows_per_label: int
 
     def calibration(self, scores: Scores, threshold: float) -> Calibration:
         """The scores beside the labels."""
         from guerdon.accuracy.calibration import Calibration, pair_score
 
         found = Calibration(self.labels.shape, threshold)
-        results = iter(scores)
+        results, pairs = iter(scores), self.labels.shape == "pairs"
         for label in self.labels.values:
-            mine = [next(results) for _ in range(self.each)]
-            found.add(label, pair_score(mine) if self.pairs else mine[0].score, mine)
+            mine = [next(results) for _ in range(self.rows_per_label)]
+            found.add(label, pair_score(mine) if pairs else mine[0].score, mine)
         return found
 
 
-def _prepared(request: ScoringRequest, column: str, report: str | None) -> CalibrationRun:
-    """Everything that can be wrong with a request, the quickest to find first."""
+def _prepare(request: ScoringRequest, column: str, report: str | None) -> CalibrationRun:
+    """Check the request, the quickest checks first."""
     from guerdon.accuracy.calibration import pair_rows, read_labels
 
-    check_flags(request)
+    request.check()
     if request.flags.skip_bad_rows:
         raise InputError("a calibration leaves no rows out; give it rows that can all be read")
     reward = find_reward(request.reward, request.parameters)
     _check_report(report, request)
     flags, pairs = _flags(request)
     data = flags.open(request.data, request.limit)
-    if request.output is not None:
-        check_output(Path(request.output), request, data)
+    request.check_output(data)
     flags.check(data)
     labels = read_labels(data.rows(), column, pairs=pairs)
     compares = reward.parameters.get("kind") == "pairwise"
     if pairs:
         for row in data.rows():
             pair_rows(row, compares=compares)
-    return CalibrationRun(request, reward, data, column, labels, compares)
+    per_label = 2 if pairs and not compares else 1
+    rows = CountedRows(
+        per_label * len(labels.values), lambda: _rows(data, column, pairs=pairs, compares=compares)
+    )
+    job = ScoringJob(request=request, reward=reward, rows=rows, title="judging", on_error="result")
+    return CalibrationRun(job=job, data=data, labels=labels, rows_per_label=per_label)
+
+
+def _rows(data: Dataset, column: str, *, pairs: bool, compares: bool) -> Iterator[Mapping[str, Any]]:
+    """The rows as they are scored: without their labels, a pair as its comparisons or its two answers."""
+    from guerdon.accuracy.calibration import pair_rows, without_label
+
+    for row in data.rows():
+        plain = without_label(row, column)
+        yield from pair_rows(plain, compares=compares) if pairs else (plain,)
 
 
 def _check_report(report: str | None, request: ScoringRequest) -> None:

@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guerdon.cli.options import (
-    POSITIVE,
-    DataFlags,
-    LimitFlags,
-    LineSeparated,
-    check_variables,
-    data_options,
-    debug_option,
-    find_reward,
-    limit_options,
-    option,
-    parameter_option,
-)
+from guerdon.cli.data_options import DataFlags, LimitFlags
+from guerdon.cli.options import POSITIVE, LineSeparated, check_variables, option
+from guerdon.cli.reward_options import find_reward
+from guerdon.cli.scoring_run import sample_options
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,10 +38,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Show that many samples at most.",
 )
-@parameter_option
-@data_options
-@limit_options
-@debug_option
+@sample_options
 def preview(
     rewards: tuple[str, ...],
     folders: tuple[str, ...],

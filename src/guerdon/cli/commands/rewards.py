@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guerdon.cli.options import debug_option, find_reward, option
+from guerdon.cli.options import debug_option, option
+from guerdon.cli.reward_options import find_reward
 from guerdon.errors import RewardError
 
 if TYPE_CHECKING:

@@ -16,16 +16,14 @@ from guerdon._version import __version__
 from guerdon.cli.options import (
     POSITIVE,
     ParsedValue,
-    ScopedNameValueType,
-    check_parameters,
     check_variables,
     debug_option,
     option,
     option_group,
     setting_option,
     timeout_option,
-    unique,
 )
+from guerdon.cli.reward_options import ScopedNameValueType, check_parameters, unique
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.settings import parse_bytes, parse_seconds
 
@@ -283,7 +281,7 @@ class ServerMessages:
         self._say(text, "stopped", finished=report.finished, refused=report.refused, sockets=report.sockets)
 
     def _say(self, text: str, message: str, *, level: str = "info", **fields: Any) -> None:
-        from guerdon.cli.app import printable
+        from guerdon.cli.output import printable
 
         if self._options.log_format == "json":
             at = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")

@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guerdon.cli.options import (
-    ParsedValue,
-    check_variables,
-    debug_option,
-    find_reward,
-    option,
-    parameter_option,
-    timeout_option,
-    workers_option,
-)
+from guerdon.cli.options import ParsedValue, check_variables, option
+from guerdon.cli.reward_options import find_reward, reward_options
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,10 +47,7 @@ def parse_tolerance(value: str | float) -> float:
     help="Check as well that the reward keeps the contract of one: the same verdict however it is called, in "
     "its scale, on time, and none of it broken by adversarial responses.",
 )
-@parameter_option
-@timeout_option
-@workers_option
-@debug_option
+@reward_options
 def test(
     reward: str,
     cases: str,

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Column
+from rich.console import Console
 from rich.text import Text
 
 from guerdon.console import clean, duration, print_sample, print_statistics
+from guerdon.progress import TransientBar, as_clock
 from guerdon.scoring.statistics.findings import figure, percent
 from guerdon.scoring.statistics.summary import Accumulator
 from guerdon.train.diagnostics.trends import Alarm
@@ -60,7 +59,7 @@ class TerminalSink:
         self._console = console or Console(stderr=True, highlight=False, markup=False, emoji=False)
         self._live = self._console.is_terminal and os.environ.get("TERM") != "dumb"
         self._clock = clock
-        self._bar: _Bar | None = None
+        self._bar: TransientBar | None = None
         self._started = self._said = self._drawn = clock()
         self._before = 0
         self._lines = 0
@@ -124,22 +123,9 @@ class TerminalSink:
 
     def _draw(self, report: StepReport) -> None:
         if self._bar is None:
-            self._bar = _Bar(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=None),
-                TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True), markup=False),
-                console=self._console,
-                transient=True,
-                expand=True,
-                auto_refresh=False,
-            )
-            self._bar.add_task(self._options.title, total=None, text="")
-            self._bar.start()
-        total = self._options.total
-        self._bar.update(
-            self._bar.task_ids[0], total=total, completed=report.step, text=self._progress(report)
-        )
-        self._bar.figures = self._figures(report)
+            self._bar = TransientBar(self._options.title, self._console, auto_refresh=False)
+        self._bar.show(report.step, self._options.total, self._progress(report))
+        self._bar.footer = self._figures(report)
         self._bar.refresh()
 
     def _progress(self, report: StepReport) -> str:
@@ -147,7 +133,7 @@ class TerminalSink:
         text = f"{report.step:,}" if total is None else f"{report.step:,}/{total:,}"
         pace = sum(self._times) / len(self._times) if self._times else 0.0
         if total is not None and total > report.step and pace:
-            text += f"  {_as_clock((total - report.step) * pace)} left"
+            text += f"  {as_clock((total - report.step) * pace)} left"
         return text
 
     def _figures(self, report: StepReport) -> Text:
@@ -213,26 +199,6 @@ class TerminalSink:
         self._block, self._block_from = Accumulator(), None
 
 
-class _Bar(Progress):
-    """The bar with the figures beneath it."""
-
-    figures: RenderableType = ""
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        yield _Narrower(self.make_tasks_table(self.tasks))
-        yield self.figures
-
-
-@dataclass(frozen=True, slots=True)
-class _Narrower:
-    """Leaves room for the ^C that a terminal echoes behind a line, which else would break it in two."""
-
-    inner: RenderableType
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from console.render(self.inner, options.update_width(max(options.max_width - 4, 20)))
-
-
 def _pieces(report: StepReport, ascii_only: bool) -> tuple[str, list[str]]:
     """The reward, and the other figures in the order of their weight."""
     get = report.scalars.get
@@ -272,9 +238,3 @@ def sparkline(values: list[float], width: int, sparks: str = _SPARKS) -> str:
     scale = (high - low) or 1.0
     top = len(sparks) - 1
     return "".join(sparks[min(int((mean - low) / scale * top + 0.5), top)] for mean in means)
-
-
-def _as_clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

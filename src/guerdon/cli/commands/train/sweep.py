@@ -42,7 +42,7 @@ def sweep(overrides: Sequence[str], project: Project, launch: Launch | None = No
 
     Each has its own process by default, so that neither a crash nor memory that a library keeps touches the next.
     """
-    from guerdon.cli.app import INTERRUPTED, USER_ERROR
+    from guerdon.cli.exit_codes import INTERRUPTED, USER_ERROR
     from guerdon.train.config.compose import combinations, compose
     from guerdon.train.run.prepare import sweep_folder
 

@@ -192,7 +192,7 @@ def _refuse_contradictions(flags: TrainFlags, overrides: Sequence[str]) -> None:
 
 def _train(overrides: Sequence[str], flags: TrainFlags) -> int:
     """Prepare, show and carry out one run; gives the exit status."""
-    from guerdon.cli.app import INTERRUPTED
+    from guerdon.cli.exit_codes import INTERRUPTED
     from guerdon.cli.output import prints_to_stderr
     from guerdon.train.backend import TrainingInterrupted
     from guerdon.train.config.compose import compose

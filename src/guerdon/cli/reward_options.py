@@ -1,0 +1,112 @@
+"""Options that name a reward's parameters, and how a command line's REWARD is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from guerdon.cli.options import ParamType, combined, debug_option, option, timeout_option, workers_option
+from guerdon.errors import InputError
+
+if TYPE_CHECKING:
+    from guerdon.reward.function import RewardFunction
+
+
+class NameValueType(ParamType):
+    """``name=value``; the value is JSON where it reads as JSON, else text."""
+
+    name = "name=value"
+    envvar_list_splitter = "\n"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Any]:
+        name, equals, text = value.partition("=")
+        if not equals or not self._is_name(name.strip()):
+            self.fail(f"{value!r} is not of the form name=value, such as tolerance=0.01", param, ctx)
+        return name.strip(), parse_value(text)
+
+    def _is_name(self, name: str) -> bool:
+        return name.isidentifier()
+
+
+class ScopedNameValueType(NameValueType):
+    """``name=value`` for every reward, or ``reward.name=value`` for one of them."""
+
+    name = "[reward.]name=value"
+
+    def _is_name(self, name: str) -> bool:
+        return name.rpartition(".")[2].isidentifier()
+
+
+def parse_value(text: str) -> Any:
+    """A value given on the command line: JSON where it reads as JSON, else the text.
+
+    >>> [parse_value(text) for text in ("0.5", "true", "yes", '["a", 1]', "NaN")]
+    [0.5, True, 'yes', ['a', 1], 'NaN']
+    """
+    try:
+        return json.loads(text, parse_constant=_not_a_number)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _not_a_number(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def unique(
+    context: click.Context, parameter: click.Parameter, pairs: Sequence[tuple[str, Any]]
+) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise click.BadParameter(f"{twice!r} is given twice", context, parameter)
+    return dict(pairs)
+
+
+parameter_option = option(
+    "--param",
+    "parameters",
+    type=NameValueType(),
+    multiple=True,
+    callback=unique,
+    help="A parameter of the reward; the value is JSON or else text. Repeatable; "
+    "in the variable, one a line.",
+)
+
+
+def find_reward(spec: str, parameters: Mapping[str, Any]) -> RewardFunction:
+    """The reward that a word of the command line means.
+
+    Raises ResolutionError where it leads nowhere, BindingError for a parameter that the reward lacks.
+    """
+    from guerdon.reward.registry import get_reward_function
+
+    check_parameters(spec, parameters)
+    return get_reward_function(spec, **parameters)
+
+
+def check_parameters(spec: str, parameters: Mapping[str, Any]) -> None:
+    """Raises InputError for a parameter whose name is an argument of guerdon's own.
+
+    Of a reward on a server these are the arguments that say how it is called.
+    """
+    import inspect
+
+    from guerdon.reward.function import RewardFunction
+
+    taken = {"name_or_path"}
+    if spec.startswith(("http://", "https://")):
+        taken |= {*inspect.signature(RewardFunction).parameters} - {"fixed_arguments"}
+    if clash := sorted(taken & set(parameters)):
+        raise InputError(
+            f"--param cannot set {clash[0]!r}, which is a word of guerdon's own; "
+            "set it in a function that calls the reward"
+        )
+
+
+reward_options = combined(parameter_option, timeout_option, workers_option, debug_option)
+"""``parameters``, ``timeout`` and ``workers``: what a command takes that scores with a reward."""
