@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from guerdon.cli.data_options import LimitFlags
 from guerdon.cli.help import page
-from guerdon.cli.options import LimitFlags, variable_of
+from guerdon.cli.options import variable_of
 from guerdon.scoring.run import DEFAULT_BATCH
 from guerdon.settings import SETTINGS
 

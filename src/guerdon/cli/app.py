@@ -71,7 +71,7 @@ class App(click.Group):
         if name not in known and not name.startswith("-"):
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
-            raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
+            raise click.UsageError(f"no command {name!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
@@ -139,7 +139,7 @@ def app(context: click.Context) -> None:
     """The reward layer for training language models by reinforcement.
 
     A REWARD is a registered name (see: guerdon rewards), a function in a file (file.py::name) or in a
-    module (pkg.mod:name or pkg.mod.name), or a folder with a main.py that has a function evaluate.
+    module (pkg.mod:name or pkg.mod.name), a folder whose main.py defines evaluate, or the address of a server.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -72,20 +72,20 @@ data_options = option_group(
     [
         option("--prompt-column", metavar="COLUMN", help="The column that holds the prompt."),
         option("--response-column", metavar="COLUMN", help="The column that holds the response."),
-        option("--answer-column", metavar="COLUMN", help="The column that holds the right answer."),
+        option("--answer-column", metavar="COLUMN", help="The column that holds the expected answer."),
         option(
             "--map",
             "mapping",
             metavar="NAME=COLUMN",
             type=LineSeparated(),
             multiple=True,
-            help="Give a column the name that the reward reads. Repeatable; in the variable, one a line.",
+            help="Give a column the name that the reward reads. Repeatable; one per line in the variable.",
         ),
         option("--split", metavar="NAME", help="The split of a folder or of a Hugging Face dataset."),
         option(
             "--skip-bad-rows",
             is_flag=True,
-            help="Leave malformed rows out, and write them to a file that ends in .rejected.jsonl.",
+            help="Leave out malformed rows, and write them to a file that ends in .rejected.jsonl.",
         ),
     ],
 )
@@ -122,7 +122,7 @@ limit_options = option_group(
             type=POSITIVE,
             default=32,
             show_default=True,
-            help="Samples that a batched reward gets at once.",
+            help="Samples per call of a batched reward.",
         ),
     ],
 )

@@ -22,9 +22,9 @@ _INTRODUCTION = """\
 # The command line
 
 Every flag has an environment variable, named beside it; a flag comes before its
-variable. An error of the user's is one line on standard error and exit status
-2; `--debug` adds the traceback. Results go to standard output, all else to
-standard error.
+variable. A mistake in the command line, the data or a file ends with one line
+on standard error and exit status 2; `--debug` adds the traceback. Results go to
+standard output, everything else to standard error.
 
 This page is generated: `python -m guerdon.cli.help`.
 """

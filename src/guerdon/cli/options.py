@@ -146,4 +146,4 @@ def check_variables() -> None:
 
 
 timeout_option = setting_option("timeout", "seconds", f"the reward's own, or {SETTINGS['timeout'].default:g}")
-workers_option = setting_option("workers", "count", "one a processor")
+workers_option = setting_option("workers", "count", "one per processor")

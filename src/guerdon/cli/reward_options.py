@@ -73,8 +73,8 @@ parameter_option = option(
     type=NameValueType(),
     multiple=True,
     callback=unique,
-    help="A parameter of the reward; the value is JSON or else text. Repeatable; "
-    "in the variable, one a line.",
+    help="A parameter of the reward; the value is read as JSON if possible, else as text. "
+    "Repeatable; one per line in the variable.",
 )
 
 
@@ -103,7 +103,7 @@ def check_parameters(spec: str, parameters: Mapping[str, Any]) -> None:
         taken |= {*inspect.signature(RewardFunction).parameters} - {"fixed_arguments"}
     if clash := sorted(taken & set(parameters)):
         raise InputError(
-            f"--param cannot set {clash[0]!r}, which is a word of guerdon's own; "
+            f"--param cannot set {clash[0]!r}, a name that Guerdon uses itself; "
             "set it in a function that calls the reward"
         )
 

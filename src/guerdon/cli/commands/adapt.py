@@ -28,19 +28,19 @@ _RUN_OPTIONS = ("on_failure", "timeout", "workers", "components")
     "--output",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write the thin file into this folder. Without it the file is printed.",
+    help="Write the file into this folder; without it the file is printed.",
 )
-@option("--overwrite", is_flag=True, help="Replace a file that is there.")
+@option("--overwrite", is_flag=True, help="Replace a file that exists.")
 @option(
     "--on-failure",
     metavar="POLICY",
-    help="What a failed sample becomes: raise, skip or a number; by default what the trainer can bear.",
+    help="What becomes of a failed sample: raise, skip or a number; the default depends on the trainer.",
 )
 @option(
     "--components",
     metavar="NAMES",
-    help="The component keys, with commas, of a reward that is no composition and whose trainer wants the same "
-    "keys for every sample.",
+    help="The component names, separated by commas, if the reward is not a composition and the trainer needs "
+    "the same names for every sample.",
 )
 @option("--list", "listed", is_flag=True, help="List the trainers.")
 @option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -55,7 +55,7 @@ def adapt(
     parameters: dict[str, Any],
     **given: Any,
 ) -> None:
-    """Show what plugs REWARD into a trainer: a thin file for it to import, where it wants one, and the lines for
+    """Show how to use REWARD in a trainer: the file that the trainer imports, if it needs one, and the lines of
     its configuration.
 
     \b

@@ -52,43 +52,47 @@ class BenchmarkRequest:
 @click.argument("suites", nargs=-1, metavar="[SUITE]...")
 @option("--data", metavar="DIR", help="The labelled data; by default $GUERDON_DATA, else ../shared/data.")
 @option("-o", "--out", metavar="DIR", help="Write results, disagreements and the table to a folder.")
-@option("--overwrite", is_flag=True, help="Run anew what the folder holds already.")
+@option("--overwrite", is_flag=True, help="Repeat what the folder already holds.")
 @option(
     "--peers/--no-peers",
     default=True,
     show_default=True,
     envvar="GUERDON_RUN_PEERS",
-    help="Run other projects' verifiers beside, where they are installed.",
+    help="Also run other projects' verifiers, if they are installed.",
 )
-@option("--limit", type=POSITIVE, help="Run that many cases of a suite at most: a fixed, spread sample.")
+@option(
+    "--limit",
+    type=POSITIVE,
+    help="Run at most this many cases of a suite: always the same ones, spread over it.",
+)
 @option("--kinds", is_flag=True, help="Break each table down by kind of case.")
 @option("--list", "list_only", is_flag=True, help="List the suites and run nothing.")
-@option("--json", "as_json", is_flag=True, help="Print one JSON object in place of the tables.")
-@option("--reward", "rewards", multiple=True, help="A reward to measure on rows of your own. Repeatable.")
-@option("--rows", metavar="DATA", help="Your labelled rows, read as score reads its data.")
+@option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the tables.")
+@option("--reward", "rewards", multiple=True, help="A reward to measure on --rows. Repeatable.")
+@option("--rows", metavar="DATA", help="Your labelled rows: as DATA of guerdon score.")
 @option(
     "--label",
     metavar="COLUMN",
     default="label",
     show_default=True,
-    help="The column that says which are right.",
+    help="The column that says which rows are right.",
 )
-@option("--kind-column", metavar="COLUMN", help="A column of your rows to break the table down by.")
-@threshold_option("The score from which on a reward of yours says right.")
+@option("--kind-column", metavar="COLUMN", help="Break the table down by this column of --rows.")
+@threshold_option("The score from which a --reward counts as saying right.")
 @data_options
 @reward_options
 def benchmark_verifiers(**given: Any) -> None:
     """Compare the verdicts of rewards with labels: precision, recall, accuracy and F1 of "right".
 
-    Each SUITE is a labelled set of answers (see --list; by default all are run), with rewards of the
-    catalogue and, where they are installed, other projects' verifiers on the same cases.
+    Each SUITE is a labelled set of answers (see --list; by default all of them). It measures rewards of the
+    catalogue and, if they are installed, other projects' verifiers on the same cases.
 
     \b
     guerdon benchmark-verifiers gsm8k --out results
     guerdon benchmark-verifiers --reward math --rows labelled.jsonl
 
-    An interrupted run keeps what is finished in --out, and goes on from there when it is called again.
-    Exits with status 1 if a reward of the catalogue came to no verdict at all, and 130 after Ctrl-C.
+    An interrupted run keeps its results in --out, and the same command continues it. Exits with status 1 if a
+    reward of the catalogue gave no verdict at all, and with 130 after Ctrl-C.
     """
     request = BenchmarkRequest(**given)
     _check_flags(request)
@@ -105,9 +109,7 @@ def benchmark_verifiers(**given: Any) -> None:
 def _check_flags(request: BenchmarkRequest) -> None:
     check_variables()
     if (request.rows is None) != (not request.rewards):
-        raise InputError(
-            "--reward and --rows belong together: the reward to measure, and labelled rows for it"
-        )
+        raise InputError("--reward and --rows go together: the reward to measure, and labelled rows for it")
     if request.rows is not None and request.suites:
         raise InputError("give either suites, or --reward and --rows")
     if request.parameters and not request.rewards:
@@ -144,7 +146,7 @@ def _own_rows(request: BenchmarkRequest, source: str) -> Suite:
     rejected = Path(suite_name(source) + REJECTED)
     rows = data.good_rows(rejected=rejected) if request.flags.skip_bad_rows else data.rows()
     if survey.bad:
-        click.echo(f"{survey.bad:,} malformed rows are left out, see {rejected}", err=True)
+        click.echo(f"{survey.bad:,} malformed rows left out, see {rejected}", err=True)
     measured = [
         CatalogueVerifier(reward, reward, request.parameters, request.threshold) for reward in request.rewards
     ]
@@ -229,8 +231,8 @@ def _write(folder: Folder, reports: Sequence[SuiteReport]) -> None:
 
 
 def _say_interrupted(request: BenchmarkRequest) -> None:
-    how = "call it again to go on" if request.out else "with --out DIR they would be kept"
-    click.echo(f"Interrupted: the verifiers that were finished are shown; {how}", err=True)
+    how = "run the command again to continue" if request.out else "with --out DIR they are kept"
+    click.echo(f"Interrupted: the finished verifiers are shown; {how}", err=True)
 
 
 class _VerifierProgress:

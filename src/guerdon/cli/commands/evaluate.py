@@ -21,24 +21,29 @@ if TYPE_CHECKING:
 @option(
     "--inference",
     type=click.Choice(["greedy", "standard", "liberal"]),
-    help="How answers are sampled: the likeliest one; temperature 0.7, top-p 0.95, top-k 50; or temperature 0.85, "
-    "top-k 2000. By default as the run's configuration says.",
+    help="How answers are sampled: greedily; with temperature 0.7, top-p 0.95, top-k 50; or with temperature 0.85, "
+    "top-k 2000. By default as the run is configured.",
 )
-@option("--num-passes", type=POSITIVE, help="Answers to each problem, for pass@k.")
-@option("--step", type=int, help="The checkpoint of this step; the latest by default.")
-@option("--before/--no-before", default=True, help="Evaluate the model before training as well.")
-@option("--limit", type=POSITIVE, help="Take that many held-out problems at most.")
+@option("--num-passes", type=POSITIVE, help="Answers per problem, for pass@k.")
+@option("--step", type=int, help="Evaluate the checkpoint of this step; by default the latest.")
+@option(
+    "--before/--no-before",
+    default=True,
+    envvar="GUERDON_BEFORE",
+    help="Also evaluate the model before training.",
+)
+@option("--limit", type=POSITIVE, help="Use at most this many held-out problems.")
 @option("--accuracy-component", metavar="NAME", help="The component that says whether an answer is right.")
-@option("--format-component", metavar="NAME", help="The component that says whether the format is kept.")
+@option("--format-component", metavar="NAME", help="The component that says whether the format is right.")
 @option(
     "-o",
     "--output",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Where the figures go; in the run's folder evaluations by default.",
+    help="Write the figures to this file; by default into the run's folder evaluations.",
 )
 @option("--verbose", is_flag=True, help="Show every answer.")
-@option("--json", "as_json", is_flag=True, help="Print one JSON object in place of the table.")
+@option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table.")
 @debug_option
 def evaluate(
     run: Path,
@@ -53,11 +58,11 @@ def evaluate(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Have the model of RUN answer the problems that were held out, and score the answers with the run's reward.
+    """Let the model of RUN answer the held-out problems, and score the answers with the run's reward.
 
-    RUN is the folder of a run, or of one of its checkpoints. Shown are accuracy (answers with the full score of
-    the component that stands for it, or of the reward), partial accuracy (half of it or more), format accuracy,
-    and pass@k, each with its interval of 95 %; before and after training side by side.
+    RUN is the folder of a run or of one of its checkpoints. The table has accuracy (answers with the full score of
+    the reward or of its accuracy component), partial accuracy (half of the full score or more), format accuracy
+    and pass@k, each with its 95 % interval, before and after training.
     """
     from guerdon.cli.output import prints_to_stderr
     from guerdon.train.evaluation.eval_metrics import EvalCriteria

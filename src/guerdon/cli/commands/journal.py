@@ -42,7 +42,9 @@ def parse_since(value: str | float) -> float:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
         pass
-    raise InputError(f"{text!r} is no time; write how long ago, as 10m or 2d, or a date such as 2025-01-31")
+    raise InputError(
+        f"{text!r} is not a time; write how long ago, such as 10m or 2d, or a date such as 2025-01-31"
+    )
 
 
 def parse_status(value: str | tuple[int, int]) -> tuple[int, int]:
@@ -57,26 +59,26 @@ def parse_status(value: str | tuple[int, int]) -> tuple[int, int]:
         return int(match[1]) * 100, int(match[1]) * 100 + 99
     if re.fullmatch(r"[1-5]\d\d", value.strip()):
         return int(value), int(value)
-    raise InputError(f"{value!r} is no status; write 504 or 5xx")
+    raise InputError(f"{value!r} is not a status; write 504 or 5xx")
 
 
 _SINCE = ParsedValue(parse_since, "when")
 _since_option = option(
-    "--since", type=_SINCE, help="Only requests from then on: 10m, 2h or 3d ago, or a date and time."
+    "--since", type=_SINCE, help="Only requests since then: 10m, 2h or 3d ago, or a date and time."
 )
 _json_option = option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group(
     invoke_without_command=True,
-    short_help="Look at the requests that a server recorded, and score them again.",
+    short_help="Show and replay the requests that a server recorded.",
 )
 @debug_option
 @click.pass_context
 def journal(context: click.Context) -> None:
-    """Look at the requests that a server recorded with --journal, and score them again.
+    """Show the requests that a server recorded with --journal, and score them again.
 
-    Nothing is ever sent to an address that was recorded.
+    No request is sent to a recorded address.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -84,11 +86,13 @@ def journal(context: click.Context) -> None:
 
 @journal.command("list", short_help="List recorded requests, the latest last.")
 @click.argument("file")
-@option("--reward", metavar="NAME", help="Only requests to the reward of that name.")
-@option("--status", type=ParsedValue(parse_status, "status"), help="Only requests answered so: 504 or 5xx.")
-@option("--failed", is_flag=True, help="Only requests that were refused or have a sample that failed.")
+@option("--reward", metavar="NAME", help="Only requests to this reward.")
+@option(
+    "--status", type=ParsedValue(parse_status, "status"), help="Only requests with this status: 504 or 5xx."
+)
+@option("--failed", is_flag=True, help="Only requests that were refused or have a failed sample.")
 @_since_option
-@option("--limit", type=POSITIVE, default=20, show_default=True, help="Show that many at most, the latest.")
+@option("--limit", type=POSITIVE, default=20, show_default=True, help="Show at most this many, the latest.")
 @_json_option
 @debug_option
 def list_(
@@ -100,7 +104,7 @@ def list_(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List the requests in the journal FILE, which a server may be writing meanwhile."""
+    """List the requests in the journal FILE, also while a server writes it."""
     from guerdon.cli.output import output
     from guerdon.serve.journal.store import JournalQuery, read_journal
 
@@ -112,7 +116,7 @@ def list_(
     elif rows:
         _print_rows(rows, output())
     else:
-        click.echo("There are no such requests.")
+        click.echo("No such requests.")
 
 
 @journal.command(short_help="Show one recorded request with its response.")
@@ -123,7 +127,7 @@ def list_(
 def show(file: str, id: str, as_json: bool) -> None:
     """Show the request ID of the journal FILE with its response.
 
-    ID is the number that list shows, or the request's own id, which the response carried as X-Request-Id.
+    ID is the number in the list, or the request's own id from the header X-Request-Id of its response.
     """
     from guerdon.cli.output import output
     from guerdon.serve.journal.store import JournalQuery, read_journal
@@ -138,20 +142,22 @@ def show(file: str, id: str, as_json: bool) -> None:
         _print_request(rows[0], output())
 
 
-@journal.command(short_help="Score recorded requests again with the present reward.")
+@journal.command(short_help="Score recorded requests again with the current reward.")
 @click.argument("file")
 @click.argument("reward")
-@option("--diff", is_flag=True, help="Show each sample that changed, and exit with status 1 if one did.")
-@option("--last", type=POSITIVE, help="Only that many requests, the latest.")
+@option("--diff", is_flag=True, help="Show each changed sample, and exit with status 1 if there is one.")
+@option("--last", type=POSITIVE, help="Only this many requests, the latest.")
 @option(
     "--id",
     "ids",
     metavar="ID",
     type=LineSeparated(),
     multiple=True,
-    help="Only this request. Repeatable; in the variable, one a line.",
+    help="Only this request. Repeatable; one per line in the variable.",
 )
-@option("--as", "recorded_as", metavar="NAME", help="The name that the reward was served under, if another.")
+@option(
+    "--as", "recorded_as", metavar="NAME", help="The name that the reward was served under, if it differs."
+)
 @_since_option
 @_json_option
 @reward_options
@@ -168,9 +174,10 @@ def replay(
     workers: int | None,
     as_json: bool,
 ) -> None:
-    """Score the requests of the journal FILE again with REWARD, and tell how many scores changed.
+    """Score the requests of the journal FILE again with REWARD, and show how many scores changed.
 
-    The reward runs here, with its time limit; nothing is sent to a server. What was redacted stays so.
+    The reward runs on this machine, with its time limit; no request is sent to a server. Redacted text stays
+    redacted.
     """
     from guerdon.cli.output import output, prints_to_stderr
     from guerdon.serve.formats import FORMATS
@@ -200,7 +207,7 @@ def _nothing_of(file: str, name: str) -> str:
 
     names = sorted({row.reward for row in read_journal(file) if row.reward})
     if name in names:
-        return f"{file} holds no such requests to {name}"
+        return f"{file} holds no matching requests to {name}"
     there = f"there are some to {', '.join(names)}: give the name with --as" if names else "it is empty"
     return f"{file} holds no requests to {name}; {there}"
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from guerdon.scoring.results import Scores
 
 
-@click.group(invoke_without_command=True, short_help="See how far a judge agrees with people.")
+@click.group(invoke_without_command=True, short_help="Measure how far a judge agrees with people.")
 @debug_option
 @click.pass_context
 def judge(context: click.Context) -> None:
-    """See how far a judge, or any other reward, agrees with people's labels."""
+    """Measure how far a judge, or any other reward, agrees with people's labels."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -43,22 +43,22 @@ def judge(context: click.Context) -> None:
 @option(
     "--label", metavar="COLUMN", default="label", show_default=True, help="The column that holds the labels."
 )
-@threshold_option("The score from which on an answer counts as right.")
+@threshold_option("The score from which an answer counts as right.")
 @option("--report", metavar="FILE", help="Write the report to a JSON file.")
 @scoring_options
 @click.pass_context
 def calibrate(
     context: click.Context, /, request: ScoringRequest, label: str, threshold: float, report: str | None
 ) -> None:
-    """Score the rows of DATA with REWARD and compare with the labels that they carry.
+    """Score the rows of DATA with REWARD, and compare the scores with the labels of the rows.
 
-    A label says right or wrong (true, false, 1, 0, pass, fail): then accuracy, precision and recall at the
-    threshold are shown, Cohen's kappa, and the threshold that fits best. Or it is a number: then Spearman's
-    rank correlation. Rows with the columns response_a and response_b are pairs, whose label says A, B or tie:
-    a pairwise judge (--param kind=pairwise) compares them in both orders, any other reward scores each.
+    For labels that say right or wrong (true, false, 1, 0, pass, fail) the report has accuracy, precision and recall
+    at the threshold, Cohen's kappa, and the best threshold; for labels that are numbers, Spearman's rank
+    correlation. Rows with the columns response_a and response_b are pairs with the labels A, B or tie: a pairwise
+    judge (--param kind=pairwise) compares them in both orders, any other reward scores each response.
 
-    Exits with status 1 if every sample failed, 2 if something was wrong before the first was scored, and
-    130 after Ctrl-C; what was scored until then stays in the output file.
+    Exits with status 1 if every sample failed, with 2 after an error before the first sample was scored, and with
+    130 after Ctrl-C; the output file keeps what was scored until then.
     """
     from guerdon.cli.output import output, prints_to_stderr
     from guerdon.report.calibration import print_calibration
@@ -114,7 +114,7 @@ def _prepare(request: ScoringRequest, column: str, report: str | None) -> Calibr
 
     request.check()
     if request.flags.skip_bad_rows:
-        raise InputError("a calibration leaves no rows out; give it rows that can all be read")
+        raise InputError("--skip-bad-rows: a calibration leaves no rows out; mend the malformed rows")
     reward = find_reward(request.reward, request.parameters)
     _check_report(report, request)
     flags, pairs = _flags(request)
@@ -148,7 +148,7 @@ def _check_report(report: str | None, request: ScoringRequest) -> None:
         return
     path = Path(report)
     if path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"--report {report} is no file that can be written")
+        raise InputError(f"--report {report} is not a file that can be written")
     if request.output is not None and path.resolve() == Path(request.output).resolve():
         raise InputError("--report and --output name the same file; give each its own")
     if path.exists() and not (request.overwrite or request.resume):

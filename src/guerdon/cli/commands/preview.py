@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     metavar="NAME=FOLDER",
     type=LineSeparated(),
     multiple=True,
-    help="A folder whose main.py has a function evaluate, and what to call it. Repeatable, and several "
-    "may follow one flag; in the variable, one a line.",
+    help="A name and a folder whose main.py defines evaluate. Repeatable; several may follow one flag; "
+    "one per line in the variable.",
 )
-@option("--samples", "source", metavar="DATA", required=True, help="Where the samples are, as for score.")
+@option("--samples", "source", metavar="DATA", required=True, help="The samples: as DATA of guerdon score.")
 @option(
     "--max-samples",
     type=POSITIVE,
     default=5,
     show_default=True,
-    help="Show that many samples at most.",
+    help="Show at most this many samples.",
 )
 @sample_options
 def preview(
@@ -100,7 +100,7 @@ def _rewards(
         name = reward.name if reward.name not in found else text
         found[name] = reward.named(name)
     if not found:
-        raise InputError('there is nothing to preview; name a reward, or --metrics-folders "name=folder"')
+        raise InputError('nothing to preview; name a reward, or --metrics-folders "name=folder"')
     return found
 
 

@@ -74,7 +74,7 @@ class RewardDetails:
 @debug_option
 @click.pass_context
 def rewards(context: click.Context, as_json: bool) -> None:
-    """List the rewards that are registered, with a sentence each; show tells all about one."""
+    """List the registered rewards with one sentence each. The command show describes one of them."""
     if context.invoked_subcommand is not None:
         return
     from guerdon.cli.output import output, prints_to_stderr
@@ -95,9 +95,9 @@ def rewards(context: click.Context, as_json: bool) -> None:
 @json_option
 @debug_option
 def show(name: str, as_json: bool) -> None:
-    """Show what NAME binds, its parameters with their defaults, its scale, its docstring and an example.
+    """Show what NAME reads of a sample, its parameters and defaults, its scale, its docstring and an example.
 
-    NAME is a registered name, or leads to a reward in any way that a REWARD does.
+    NAME is a registered name or any other form of REWARD.
     """
     from guerdon.cli.output import output, prints_to_stderr
 
@@ -277,7 +277,7 @@ def _print_details(details: RewardDetails, console: Console) -> None:
 
 def _parameter_line(given: ParameterInfo) -> str:
     annotation = f": {given.annotation}" if given.annotation else ""
-    default = "  (to be given)" if given.default is None else f" = {given.default}"
+    default = "  (required)" if given.default is None else f" = {given.default}"
     return f"{given.name}{annotation}{default}{'  (never from a row)' if given.setting else ''}"
 
 

@@ -31,35 +31,35 @@ _isolation_option = option(
     type=click.Choice(["auto", "native", "bubblewrap", "landlock", "none"]),
     default="auto",
     show_default=True,
-    help="The tier: what stands between a program and this machine.",
+    help="The isolation tier between the program and this machine.",
 )
 
 
 @click.group(
-    invoke_without_command=True, short_help="See what the sandbox holds against here, or run a program in it."
+    invoke_without_command=True, short_help="Check the sandbox on this machine, or run a program in it."
 )
 @debug_option
 @click.pass_context
 def sandbox(context: click.Context) -> None:
-    """See what the sandbox holds against on this machine, or run a program in it."""
+    """Check the sandbox on this machine, or run a program in it."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
-@sandbox.command("doctor", short_help="Try to get out of every tier, and say what would help.")
+@sandbox.command("doctor", short_help="Attack every tier of the sandbox, and advise.")
 @option(
     "--isolation",
     type=click.Choice(["auto", "native", "bubblewrap", "landlock"]),
     default="auto",
     show_default=True,
-    help="Examine that tier alone.",
+    help="Check only this tier.",
 )
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 @debug_option
 def doctor_(isolation: str, as_json: bool) -> None:
-    """Start every tier of the sandbox, try to get out of it, and try its limits.
+    """Start every tier of the sandbox, try to escape from it, and test its limits.
 
-    Exits with status 1 where there is no tier that holds, limits included.
+    Exits with status 1 if no tier passes all of this.
     """
     from guerdon.cli.output import output
     from guerdon.sandbox.isolation.doctor import doctor
@@ -78,12 +78,14 @@ def doctor_(isolation: str, as_json: bool) -> None:
 @click.argument("arguments", nargs=-1)
 @option("--language", default="python", show_default=True, help="The language of the program.")
 @option(
-    "--stdin", type=click.File("rb"), help="The program's standard input: a file, or - for this one's own."
+    "--stdin", type=click.File("rb"), help="The program's standard input: a file, or - for standard input."
 )
-@option("--cpu", metavar="SECONDS", type=float, help="Limit of processor time.")
-@option("--wall", metavar="SECONDS", type=float, help="Limit of time by the clock.")
+@option("--cpu", metavar="SECONDS", type=float, help="Limit of CPU time.")
+@option("--wall", metavar="SECONDS", type=float, help="Limit of wall-clock time.")
 @option("--memory", metavar="MIB", type=int, help="Limit of memory.")
-@option("--preload", metavar="MODULE", multiple=True, help="Import this first, such as numpy. Repeatable.")
+@option(
+    "--preload", metavar="MODULE", multiple=True, help="Import this module first, such as numpy. Repeatable."
+)
 @_isolation_option
 @debug_option
 def run(
@@ -97,10 +99,10 @@ def run(
     preload: tuple[str, ...],
     isolation: str,
 ) -> None:
-    """Run the program FILE, or - for standard input, with ARGUMENTS; how it ended stands on standard error.
+    """Run the program FILE, or - for standard input, with ARGUMENTS. A line on standard error says how it ended.
 
-    The exit status is the program's, 124 where it overran a time limit, 137 where it was killed, and 125 where
-    it could not be run.
+    The exit status is the program's, 124 after a time limit, 137 if the program was killed, and 125 if it could
+    not be run.
     """
     from guerdon.sandbox import Limits, Sandbox
 

@@ -45,7 +45,7 @@ class _ScoreRun:
 @option(
     "--group-by",
     metavar="COLUMN",
-    help="The column that tells which samples answer the same prompt, for the statistics; "
+    help="For the statistics, the column that groups samples of the same prompt; "
     "by default group_id or group.",
 )
 @click.pass_context
@@ -108,7 +108,7 @@ def _check_group(column: str, flags: DataFlags, data: Dataset) -> None:
     columns = flags.columns()
     if column in (columns.prompt, columns.response, columns.answer, *columns.rename.values()):
         raise InputError(
-            f"--group-by {column}: that column was given another name; keep this one as well: "
+            f"--group-by {column}: that column is mapped to another name; keep its own name as well: "
             f"--map {column}={column}"
         )
     raise InputError(f"--group-by {column}: there is no such column; the columns are: {', '.join(names)}")
@@ -165,7 +165,7 @@ def _print_summary(run: _ScoreRun, scores: Scores) -> None:
     if scores.seconds > 0 and done:
         said += f", {done / scores.seconds:,.0f}/s"
     if run.job.resumed:
-        said += f"; {run.job.resumed:,} had been scored before"
+        said += f"; {run.job.resumed:,} were scored before"
     if run.survey.bad:
         rows = "row" if run.survey.bad == 1 else "rows"
         said += f"; {run.survey.bad:,} malformed {rows} left out, see {run.rejected}"

@@ -92,56 +92,56 @@ _server_options = option_group(
         ),
         option(
             "--api-key", metavar="KEY", multiple=True,
-            help="A key that callers must send. Repeatable; in the variable, with spaces between.",
+            help="A key that callers must send. Repeatable; separated by spaces in the variable.",
         ),
         option(
             "--api-keys-file", metavar="FILE",
-            help="A file with a key a line, which is read again when it changes.",
+            help="A file with one key per line; it is read again when it changes.",
         ),
         option(
             "--allow-anonymous", is_flag=True,
-            help="Serve without a key on an address that other machines reach.",
+            help="Serve without a key on an address that other machines can reach.",
         ),
         setting_option(
-            "workers", "count", "one a processor for sync rewards, one for async ones",
+            "workers", "count", "one per processor for sync rewards, one for async rewards",
             "Worker processes for each reward.",
         ),
         setting_option("concurrency", "count", "the reward's own, or 64"),
         timeout_option,
         option(
             "--request-timeout", type=_DURATION, default="300s", show_default=True,
-            help="How long a request may take, waiting included.",
+            help="How long a request may take, including the time it waits.",
         ),
         setting_option("max_memory", "bytes", "4GiB"),
         option(
             "--max-body", type=_SIZE, default="64MB", show_default=True,
-            help="How large the body of a request may be.",
+            help="The largest request body.",
         ),
         option(
             "--max-queue", type=POSITIVE, default=1024, show_default=True,
-            help="Requests that may wait or be in the works, for each reward.",
+            help="Requests that may wait or run, for each reward.",
         ),
         option(
             "--max-connections", type=POSITIVE, default=4096, show_default=True,
-            help="Connections that may be open at once.",
+            help="The most connections that are open at once.",
         ),
         option(
             "--drain", type=ParsedValue(parse_wait, "duration"), default="30s", show_default=True,
-            help="How long what is in flight is waited for when the server is callbacks to stop.",
+            help="How long a stopping server waits for requests in flight.",
         ),
         option("--tls-cert", metavar="FILE", help="The certificate, with its chain, to serve HTTPS with."),
         option("--tls-key", metavar="FILE", help="The private key of the certificate."),
-        option("--tls-key-password", metavar="TEXT", help="What the private key is encrypted with."),
-        option("--journal", metavar="FILE", help="Keep requests with their responses in a SQLite file."),
+        option("--tls-key-password", metavar="TEXT", help="The password of the private key."),
+        option("--journal", metavar="FILE", help="Record requests and their responses in a SQLite file."),
         option(
             "--journal-bytes", type=_SIZE, default="256MB", show_default=True,
-            help="How large the journal may grow; the oldest requests give way.",
+            help="The largest size of the journal; the oldest requests are deleted.",
         ),
-        option("--access-log", is_flag=True, help="Log every request, not only those that fail or are slow."),
-        option("--quiet", is_flag=True, help="Log no request, whatever becomes of it."),
+        option("--access-log", is_flag=True, help="Log every request, not only failed and slow ones."),
+        option("--quiet", is_flag=True, help="Log no requests."),
         option(
             "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
-            help="How the log is written.",
+            help="The format of the log.",
         ),
     ],
 )  # fmt: skip
@@ -155,10 +155,10 @@ _server_options = option_group(
     type=ScopedNameValueType(),
     multiple=True,
     callback=unique,
-    help="A parameter of the rewards, or of one where it has a name of its own: strict.tolerance=0. "
-    "Repeatable; in the variable, one a line.",
+    help="A parameter of all rewards, or of one: strict.tolerance=0. "
+    "Repeatable; one per line in the variable.",
 )
-@option("--reload", "reloads", is_flag=True, help="Load the rewards anew when one of their files changes.")
+@option("--reload", "reloads", is_flag=True, help="Reload the rewards when one of their files changes.")
 @_server_options
 @debug_option
 def serve(rewards: tuple[str, ...], parameters: dict[str, Any], reloads: bool, flags: ServerFlags) -> None:
@@ -168,11 +168,11 @@ def serve(rewards: tuple[str, ...], parameters: dict[str, Any], reloads: bool, f
     guerdon serve my_rewards.py::brief
     guerdon serve math strict=my_rewards.py::exact --param strict.tolerance=0
 
-    NAME=REWARD serves a reward under another name. The server binds this machine alone unless --host says
-    otherwise, and then wants a key.
+    NAME=REWARD serves a reward under another name. By default only this machine can reach the server; with another
+    --host it requires a key.
 
-    SIGTERM and Ctrl-C end it with status 0, once what is in flight is answered; a second Ctrl-C ends it at
-    once, with status 130.
+    SIGTERM and Ctrl-C stop the server once the requests in flight are answered, with status 0. A second Ctrl-C
+    stops it at once, with status 130.
     """
     from guerdon.cli.output import prints_to_stderr
     from guerdon.serve.run import bind_socket
@@ -219,7 +219,7 @@ def _wanted(words: Sequence[str], parameters: Mapping[str, Any]) -> list[RewardR
     for scope, dot, name, _ in scoped:
         if dot and scope not in scopes:
             raise InputError(
-                f"--param {scope}.{name} is for none of the rewards; serve one under that name: {scope}=REWARD"
+                f"--param {scope}.{name} matches none of the rewards; serve one under that name: {scope}=REWARD"
             )
     found = []
     for given, spec in split:
@@ -258,14 +258,14 @@ class ServerMessages:
 
     def failed(self, reason: str) -> None:
         """A change cannot be served."""
-        text = f"Not reloaded: {' '.join(reason.split())}; what was served before still is"
+        text = f"Not reloaded: {' '.join(reason.split())}; the previous version keeps serving"
         self._say(text, text, level="error")
 
     def stopping(self, in_flight: int) -> None:
         """It was callbacks to stop."""
         if in_flight:
-            waited = f"{_count(in_flight, 'request')} in flight, waited for {self._options.drain:g} s at most"
-            text = f"Stopping: {waited}; Ctrl-C ends it at once"
+            waited = f"{_count(in_flight, 'request')} in flight, up to {self._options.drain:g} s"
+            text = f"Stopping: waiting for {waited}; Ctrl-C stops at once"
             self._say(text, text, in_flight=in_flight)
 
     def stopped(self, report: ShutdownReport) -> None:
@@ -300,15 +300,15 @@ def _welcome(url: str, specs: Sequence[RewardSpec], options: ServeOptions) -> st
     facts = {
         "formats": ", ".join(format.name for format in FORMATS),
         "docs": f"{url}/docs",
-        "key": "needed, as Authorization: Bearer KEY or X-Api-Key: KEY",
+        "key": "required, as Authorization: Bearer KEY or X-Api-Key: KEY",
         "journal": options.journal,
-        "stop": f"Ctrl-C; what is in flight is waited for {options.drain:g} s at most",
+        "stop": f"Ctrl-C; waits up to {options.drain:g} s for requests in flight",
     }
     if not (options.keys or options.api_keys_file):
         facts["key"] = "none; " + (
-            "only this machine reaches the server"
+            "only this machine can reach the server"
             if is_loopback(options.host)
-            else "whoever reaches it may ask"
+            else "anyone who can reach the server can use it"
         )
     lines += ["", *(f"{name:<8} {fact}" for name, fact in facts.items() if fact)]
     return "\n".join(lines)

@@ -27,7 +27,7 @@ def parse_tolerance(value: str | float) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number < float("inf"):
-        raise InputError(f"{value!r} is no tolerance; give a number of 0 or more")
+        raise InputError(f"{value!r} is not a tolerance; give a number of 0 or more")
     return number
 
 
@@ -39,13 +39,13 @@ def parse_tolerance(value: str | float) -> float:
     type=ParsedValue(parse_tolerance, "number"),
     default="1e-6",
     show_default=True,
-    help="How far a score may be off.",
+    help="How far a score may differ.",
 )
 @option(
     "--contract",
     is_flag=True,
-    help="Check as well that the reward keeps the contract of one: the same verdict however it is called, in "
-    "its scale, on time, and none of it broken by adversarial responses.",
+    help="Also check the contract of a reward: every way to call it gives the same verdict, within its scale "
+    "and its time limit, and adversarial responses break nothing.",
 )
 @reward_options
 def test(
@@ -57,10 +57,10 @@ def test(
     timeout: float | None,
     workers: int | None,
 ) -> None:
-    """Score the samples of CASES with REWARD and compare each with the score that the case expects.
+    """Score the samples of CASES with REWARD, and compare each score with the expected one.
 
-    CASES is a JSON Lines file: a sample a line, with what is expected of it. For each case that is off
-    the difference is shown, and the exit status is 1; also where the contract is asked for and broken.
+    CASES is a JSON Lines file with one sample per line and the score that is expected of it. The command shows
+    each difference. Exits with status 1 if a score differs, or if --contract is given and the contract is broken.
     """
     from guerdon.cli.output import prints_to_stderr
     from guerdon.testing import run_cases
@@ -104,7 +104,7 @@ def _keeps_contract(reward: RewardFunction, cases: str, timeout: float | None) -
     console.print(Text(clean(f"{tried}\nslowest: {took}, {report.slowest}", console)), soft_wrap=True)
     if report.scale is None:
         console.print(
-            Text("the reward declares no scale, so none was held to: @reward_function(scale=(0, 1))")
+            Text("the reward declares no scale, so none was checked: @reward_function(scale=(0, 1))")
         )
     return True
 

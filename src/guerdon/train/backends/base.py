@@ -43,7 +43,7 @@ class BackendRun(ABC):
 
     def __init__(self, context: TrainingContext) -> None:
         if not context.train:
-            raise InputError("there is no problem to learn from")
+            raise InputError("there are no problems to train on")
         self.context, self.config, training = context, context.config, context.config.training
         self.total = total_steps(self.config, len(context.train))
         """Steps of the whole run, those before a resume included."""

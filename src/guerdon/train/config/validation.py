@@ -70,12 +70,12 @@ def check(config: Config) -> None:
     >>> from guerdon.train.config.schema import Config
     >>> check(Config(algorithm="gropo"))
     Traceback (most recent call last):
-    guerdon.errors.InputError: algorithm=gropo is none; did you mean grpo?
+    guerdon.errors.InputError: algorithm=gropo is unknown; did you mean grpo?
     """
     for key, words in _WORDS.items():
         value = value_of(config, key)
         if value not in words:
-            raise InputError(f"{key}={value} is none{nearest(str(value), words)}")
+            raise InputError(f"{key}={value} is unknown{nearest(str(value), words)}")
     for key, (low, high) in _RANGES.items():
         value = value_of(config, key)
         if value is None:

@@ -129,9 +129,7 @@ class Evaluator:
         Raises InputError for an inference that there is not, or where there are no problems or passes.
         """
         if request.inference not in INFERENCES:
-            raise InputError(
-                f"there is no inference {request.inference!r}; there are {', '.join(INFERENCES)}"
-            )
+            raise InputError(f"inference {request.inference!r} is unknown; there are {', '.join(INFERENCES)}")
         if request.passes < 1:
             raise InputError(f"num_passes must be 1 or more, not {request.passes}")
         if not self.problems:
@@ -202,12 +200,12 @@ def checkpoint_of(place: Path, step: int | None = None) -> tuple[RunFolder, int,
         found = {path.name: (number, path) for number, path in of.saved()}
         name = place.absolute().name
         if name not in found:
-            raise InputError(f"{place} is no complete checkpoint of a run")
+            raise InputError(f"{place} is not a complete checkpoint of a run")
         return of, *found[name]
     folder = RunFolder(place)
     if not folder.config.is_file():
         raise InputError(
-            f"{place} is no folder of a run: there is no {folder.config.name}; guerdon train makes one"
+            f"{place} is not the folder of a run of guerdon train: it has no {folder.config.name}"
         )
     saved = dict(folder.saved())
     if not saved:

@@ -45,8 +45,8 @@ class StepLines:
             file.flush()
         except OSError as error:
             raise InputError(
-                f"cannot write {self.path}: {error.strerror or error}; what was written stays, and the run can be "
-                "resumed from its last checkpoint"
+                f"cannot write {self.path}: {error.strerror or error}; the run can be resumed from its last "
+                "checkpoint"
             ) from error
 
     def resume(self, step: int) -> Iterator[dict[str, Any]]:
@@ -91,7 +91,7 @@ class StepLines:
             raise InputError(f"{self.path} is being written by another run") from None
         if fresh and file.tell():
             file.close()
-            raise InputError(f"{self.path} holds a run already; resume it or choose another folder")
+            raise InputError(f"{self.path} already holds a run; resume it or choose another folder")
         self._file = file
         return file
 
@@ -104,7 +104,7 @@ def parsed(line: bytes, where: str) -> dict[str, Any]:
             return one
     except (ValueError, KeyError, RecursionError):
         pass
-    raise ResumeError(f"{where} is no line of a training run")
+    raise ResumeError(f"{where} is not a line of a training run")
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -69,7 +69,9 @@ class RunManifest:
             known = {part.name for part in fields(cls)}
             return cls(**{name: value for name, value in written.items() if name in known})
         except FileNotFoundError:
-            raise InputError(f"{folder.path} is no folder of a run: there is no {folder.run.name}") from None
+            raise InputError(
+                f"{folder.path} is not the folder of a run: it has no {folder.run.name}"
+            ) from None
         except (ValueError, TypeError, AttributeError) as error:
             raise InputError(f"{folder.run} cannot be read: {error}") from error
 
@@ -107,7 +109,7 @@ def locked(folder: RunFolder) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError(f"{folder.path}: another process is at work on this run") from None
+            raise InputError(f"{folder.path}: another process is working on this run") from None
         try:
             yield
         finally:

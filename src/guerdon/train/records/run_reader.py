@@ -51,7 +51,7 @@ class RunReader:
         inside = sorted(one.parent for one in given.glob("*/run.json")) if given.is_dir() else []
         hint = f"; there are runs in it, such as {inside[-1]}" if inside else ""
         raise InputError(
-            f"{given} is no folder of a training run: it has neither run.json nor metrics.jsonl{hint}"
+            f"{given} is not the folder of a training run: it has neither run.json nor metrics.jsonl{hint}"
         )
 
     @cached_property

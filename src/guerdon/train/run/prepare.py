@@ -20,7 +20,7 @@ from guerdon.train.data.problems import Problems, load_problems
 from guerdon.train.data.sampler import total_steps
 from guerdon.train.records.folder import RunFolder
 from guerdon.train.records.manifest import RunManifest, now, package_versions
-from guerdon.train.run.rewards import build_reward
+from guerdon.train.run.reward_spec import build_reward
 from guerdon.trainers.columns import sample_of
 
 RUNS = Path("runs")
@@ -66,7 +66,7 @@ class PreparedRun:
             ("reward", f"{self.manifest.reward['name']}@{self.manifest.reward['version']}"),
             (
                 "data",
-                f"{problems.source}: {len(problems.train):,} to learn from, {len(problems.test):,} held out",
+                f"{problems.source}: {len(problems.train):,} for training, {len(problems.test):,} held out",
             ),
             (
                 "steps",
@@ -75,7 +75,7 @@ class PreparedRun:
             ("folder", str(self.folder.path)),
         ]
         if self.resume_from is not None:
-            lines.append(("goes on", f"after step {self.resume_from[0]:,}"))
+            lines.append(("resumes", f"after step {self.resume_from[0]:,}"))
         return [*lines, *(("note", note) for note in self.notes)]
 
     def discard(self) -> None:
@@ -120,14 +120,14 @@ def prepare_resume(place: Path, *, accept_changes: bool = False) -> PreparedRun:
     folder = RunFolder(place)
     manifest = RunManifest.read(folder)
     if manifest.state == "finished":
-        raise InputError(f"{place} has finished, so there is nothing to go on with")
+        raise InputError(f"{place} has finished and cannot be resumed")
     config, reward, problems = _loaded(folder)
     backend = _backend(config)
     changes = list(_changes(manifest, reward, problems))
     if changes and not accept_changes:
         raise ResumeError(
             f"{place}: {' and '.join(changes)}, so the curve would not be that of one run; "
-            "go on all the same with --accept-changes"
+            "continue nevertheless with --accept-changes"
         )
     _try_once(config, reward, problems)
     saved = folder.saved()
@@ -196,8 +196,10 @@ def _new_folder(config: Config) -> RunFolder:
     folder = RunFolder(Path(config.run_dir))
     if folder.run.exists():
         state = RunManifest.read(folder).state
-        on = "" if state == "finished" else f"; go on with it: guerdon train --resume {folder.path}"
-        raise InputError(f"{folder.path} holds a run already ({state}){on}; for a new one: run_dir=ANOTHER")
+        on = "" if state == "finished" else f"; continue it with: guerdon train --resume {folder.path}"
+        raise InputError(
+            f"{folder.path} already holds a run ({state}){on}; start a new one with run_dir=ANOTHER"
+        )
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
         taken = [path.name for path in folder.path.iterdir() if path.name != _REJECTED]
@@ -205,7 +207,7 @@ def _new_folder(config: Config) -> RunFolder:
     except OSError as error:
         raise InputError(f"cannot make the folder {folder.path}: {error.strerror or error}") from error
     if taken:
-        raise InputError(f"{folder.path} is not empty: a run wants a folder of its own; run_dir=ANOTHER")
+        raise InputError(f"{folder.path} is not empty; give the run a folder of its own: run_dir=ANOTHER")
     return folder
 
 
@@ -220,9 +222,7 @@ def sweep_folder(config: Config) -> Path:
     except OSError as error:
         raise InputError(f"cannot make the folder {path}: {error.strerror or error}") from error
     if taken:
-        raise InputError(
-            f"{path} is not empty: the runs of a sweep want a folder of their own; run_dir=ANOTHER"
-        )
+        raise InputError(f"{path} is not empty; give the sweep a folder of its own: run_dir=ANOTHER")
     return path
 
 
@@ -244,7 +244,7 @@ def _dated() -> Path:
 def _try_once(config: Config, reward: RewardFunction, problems: Problems) -> None:
     """Score an empty response, so that what would fail for every one is said before a model is loaded."""
     if not problems.train:
-        raise InputError(f"{problems.source} has no problems to learn from")
+        raise InputError(f"{problems.source} has no problems to train on")
     sample = sample_of(problems.train[0].prompt, "", {"step": 0, **problems.train[0].columns})
     training = config.training
     tried = score(
@@ -286,6 +286,6 @@ def _changes(manifest: RunManifest, reward: RewardFunction, problems: Problems) 
 def _notes(config: Config) -> Iterator[str]:
     training = config.training
     if training.intermediate_checkpoint_dir is not None:
-        yield "training.intermediate_checkpoint_dir has no effect: checkpoints lie in one place"
+        yield "training.intermediate_checkpoint_dir has no effect: all checkpoints are in one folder"
     if config.wandb_disabled and training.wandb_project is not None:
         yield f"wandb_disabled=true: nothing is sent to {training.wandb_project}"

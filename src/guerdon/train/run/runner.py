@@ -39,7 +39,7 @@ def train(config: Config, *, resume: bool = False, accept_changes: bool = False)
     if not resume:
         return execute(prepare(config))
     if config.run_dir is None:
-        raise InputError("which run is to be gone on with? Give its folder: run_dir=…")
+        raise InputError("resume=True needs the folder of the run: run_dir=…")
     return execute(prepare_resume(Path(config.run_dir), accept_changes=accept_changes))
 
 

@@ -96,7 +96,7 @@ class TerminalSink:
         if self._before == step:
             return
         self._before = step
-        self._console.print(Text(f"goes on after step {step:,}", style="dim"), soft_wrap=True)
+        self._console.print(Text(f"resumes after step {step:,}", style="dim"), soft_wrap=True)
 
     def flush(self) -> None:
         """Nothing is held back here."""

@@ -26,10 +26,10 @@ _ALARMS = 10
 @option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @debug_option
 def inspect(run: str, number: int, as_json: bool) -> None:
-    """Show the samples of RUN, a folder that guerdon train made, that are worth reading.
+    """Show the most telling samples of RUN, the folder of a training run.
 
-    The best and the worst, the prompts whose answers changed most over the run, the samples whose components
-    disagree most, and what failed. Works while the run goes on.
+    These are the best and the worst samples, the prompts whose answers changed most over the run, the samples whose
+    components disagree most, and failures of each kind. Also works during the run.
     """
     from guerdon.cli.output import output
     from guerdon.train.records.run_reader import RunReader

@@ -17,10 +17,10 @@ from guerdon.cli.options import debug_option, option
 )
 @debug_option
 def plot(run: str, output: str | None) -> None:
-    """Draw the curves of RUN, a folder that guerdon train made.
+    """Draw the curves of RUN, the folder of a training run.
 
-    Reward, components, groups without variance, length, failures, time in rewards, the trainer's own figures and
-    held-out accuracy, each where the run has them. Works while the run goes on.
+    The plot has reward, components, groups without variance, length, failures, time in rewards, the trainer's own
+    figures and held-out accuracy, as far as the run has them. Also works during the run.
     """
     from guerdon.train.records.run_reader import RunReader
     from guerdon.train.views.plot import plot as draw

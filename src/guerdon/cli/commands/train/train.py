@@ -99,32 +99,32 @@ _flags = option_group(
             "--multirun",
             "-m",
             is_flag=True,
-            help="A run for each combination of values, as in seed=1,2,3 model=a,b; one after the other.",
+            help="Do a run for each combination of values, such as seed=1,2,3 model=a,b, one after the other.",
         ),
         _flag("--cfg", "-c", type=click.Choice(["job"]), help="Print the resolved configuration and stop."),
         _flag(
             "--config-dir",
             "--config-path",
             type=click.Path(path_type=Path),
-            help="The project's own configuration; conf/ by default, where there is one.",
+            help="The project's own configuration; by default conf/, if it exists.",
         ),
         _flag(
             "--config-name",
             metavar="NAME",
-            help="Its main file, composed over the defaults; config by default, where there is one.",
+            help="Its main file, composed over the defaults; by default config, if it exists.",
         ),
         _flag(
             "--resume",
             metavar="RUN",
             type=click.Path(path_type=Path),
-            help="Go on with the run in this folder, from its last checkpoint and as it was configured.",
+            help="Continue the run in this folder from its last checkpoint, with its own configuration.",
         ),
         _flag(
             "--accept-changes",
             is_flag=True,
-            help="Go on although the reward or the data have changed since.",
+            help="Continue although the reward or the data have changed.",
         ),
-        _flag("--dry-run", is_flag=True, help="Check everything, show what would be done, and stop."),
+        _flag("--dry-run", is_flag=True, help="Check everything, show the plan, and stop."),
     ],
 )
 
@@ -136,9 +136,9 @@ _flags = option_group(
 def run(overrides: tuple[str, ...], flags: TrainFlags) -> int:
     """Train a language model with a reward.
 
-    OVERRIDES are in Hydra's grammar: key=value, group=option, +experiment=preset. All keys with their values are
-    shown by --cfg job. A project's own conf/ is composed over the groups below: its files add options, or replace
-    those of the same name.
+    OVERRIDES are in Hydra's grammar: key=value, group=option, +experiment=preset. --cfg job shows all keys with
+    their values. A project's own conf/ is composed over the groups below: its files add options or replace those
+    of the same name.
 
     \b
     guerdon train +experiment=quick_test training.data_source=arithmetic
@@ -148,8 +148,8 @@ def run(overrides: tuple[str, ...], flags: TrainFlags) -> int:
     guerdon train +experiment=quick_test --multirun seed=1,2,3
 
     The run's folder, runs/DATE by default (run_dir=FOLDER), holds its configuration, metrics, samples and
-    checkpoints. After Ctrl-C a checkpoint is saved; --resume goes on from the last one. Exits with status 1 where a
-    run of several failed, 2 where something is wrong before a run starts, 130 after Ctrl-C.
+    checkpoints. Ctrl-C saves a checkpoint; --resume continues from the last one. Exits with status 1 if one of
+    several runs failed, with 2 after an error before a run starts, and with 130 after Ctrl-C.
     """
     check_variables()
     _refuse_contradictions(flags, overrides)
@@ -178,16 +178,16 @@ def _refuse_contradictions(flags: TrainFlags, overrides: Sequence[str]) -> None:
     alone = {"--multirun": flags.multirun, "--cfg": flags.cfg is not None, "--dry-run": flags.dry_run}
     given = [name for name, is_given in alone.items() if is_given]
     if len(given) > 1:
-        raise InputError(f"{given[0]} and {given[1]} ask for different things; give one of them")
+        raise InputError(f"{given[0]} and {given[1]} exclude each other; give one of them")
     if flags.resume is not None:
         if overrides:
             raise InputError(
-                f"--resume goes on with a run as it was configured; leave out {overrides[0]}, or start a new run"
+                f"--resume continues a run with its own configuration; leave out {overrides[0]}, or start a new run"
             )
         if given and given[0] != "--dry-run":
-            raise InputError(f"--resume goes on with one run; leave out {given[0]}")
+            raise InputError(f"--resume continues one run; leave out {given[0]}")
     elif flags.accept_changes:
-        raise InputError("--accept-changes belongs to --resume RUN")
+        raise InputError("--accept-changes needs --resume RUN")
 
 
 def _train(overrides: Sequence[str], flags: TrainFlags) -> int:
@@ -216,7 +216,11 @@ def _train(overrides: Sequence[str], flags: TrainFlags) -> int:
             return INTERRUPTED
         except KeyboardInterrupt:
             saved = prepared.folder.saved()
-            kept = f"the last checkpoint is of step {saved[-1][0]:,}" if saved else "nothing was saved yet"
+            kept = (
+                f"the last checkpoint is that of step {saved[-1][0]:,}"
+                if saved
+                else "there is no checkpoint yet"
+            )
             _say_interrupted(folder, f"before a checkpoint was saved; {kept}")
             return INTERRUPTED
     click.echo(f"finished: {folder}", err=True)
@@ -232,4 +236,4 @@ def _show(prepared: PreparedRun) -> None:
 
 def _say_interrupted(folder: Path, how: str) -> None:
     again = shlex.join(["guerdon", "train", "--resume", str(folder)])
-    click.echo(f"TrainingInterrupted {how}; go on with: {again}", err=True)
+    click.echo(f"Interrupted {how}; continue with: {again}", err=True)

@@ -28,15 +28,15 @@ def check_model(config: Config) -> None:
     model = config.model
     if model.model_family not in MADE and not model.path:
         raise InputError(
-            f"model.path is missing, and model.model_family={model.model_family} is none that is made on the spot: "
-            "give a Hugging Face id or a folder, or model=tiny"
+            f"model.path is missing, and model.model_family={model.model_family} is not generated: "
+            "give a Hugging Face id or a folder, or use model=tiny"
         )
     if model.dtype not in DTYPES:
         raise InputError(f"model.dtype must be one of {', '.join(DTYPES)}, not {model.dtype!r}")
     if model.model_family in MADE and model.hidden_size % (2 * model.num_heads):
         raise InputError(
-            f"model.hidden_size must be a multiple of twice model.num_heads, which {model.hidden_size} is not of "
-            f"{2 * model.num_heads}"
+            f"model.hidden_size must be a multiple of twice model.num_heads, {2 * model.num_heads}, "
+            f"not {model.hidden_size}"
         )
     if model.lora_rank is not None:
         if model.lora_rank < 1:

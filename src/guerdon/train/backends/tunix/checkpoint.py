@@ -36,7 +36,7 @@ def check(checkpoint: Path) -> None:
     try:
         int(json.loads((checkpoint / _FACTS).read_text("utf-8"))["step"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{checkpoint} is no checkpoint of a run with backend=tunix") from error
+        raise InputError(f"{checkpoint} is not a checkpoint of a run with backend=tunix") from error
 
 
 def restore_model(checkpoint: Path, model: Any) -> None:

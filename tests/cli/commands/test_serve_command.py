@@ -32,7 +32,7 @@ def test_a_person_sees_what_is_served_where_and_how_to_stop(serve: Serve) -> Non
 
 formats  adaptive, v1, .*
 docs     http://{host}:{port}/docs
-key      none; only this machine reaches the server
+key      none; only this machine can reach the server
 stop     Ctrl-C; what is in flight is waited for 30 s at most
 """,
         server.said,
@@ -93,7 +93,7 @@ def test_a_keys_file_and_another_address(serve: Serve, tmp_path: Path) -> None:
 
 def test_anonymous_where_it_is_said(serve: Serve) -> None:
     server = serve("rewards.py::length", "--host", "0.0.0.0", "--allow-anonymous")
-    server.says("key      none; whoever reaches it may ask")
+    server.says("key      none; anyone who can reach the server can use it")
     assert ask(server, "POST", "/v1/score", sample("abc"))[0] == 200
 
 
@@ -108,7 +108,7 @@ MISTAKES = {
     "a parameter it lacks": (("math", "--param", "x=1"), "x"),
     "a parameter of none": (
         ("math", "--param", "strict.tolerance=1"),
-        "--param strict.tolerance is for none of the rewards; serve one under that name: strict=REWARD",
+        "--param strict.tolerance matches none of the rewards; serve one under that name: strict=REWARD",
     ),
     "a parameter of guerdon's": (("http://localhost:9", "--param", "mode=1"), "--param cannot set 'mode'"),
     "an address of others": (("math", "--host", "0.0.0.0"), "set an API key (--api-key, GUERDON_API_KEY)"),

@@ -11,7 +11,7 @@ import pytest
 
 from guerdon.errors import BindingError, InputError, ResolutionError
 from guerdon.reward.loading.names import registered
-from guerdon.train.run.rewards import build_reward
+from guerdon.train.run.reward_spec import build_reward
 
 REWARDS = """
 from guerdon import register_reward_function

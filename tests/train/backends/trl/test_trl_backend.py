@@ -229,7 +229,7 @@ def test_a_policy_draws_the_same_for_the_same_seed(whole: tuple[Kept, Path]) -> 
         ({"generation.temperature": 0.0}, "generation.temperature must be over 0"),
         ({"optimizer.learning_rate": 0.0}, "optimizer.learning_rate must be above 0"),
         ({"model.model_family": "gemma3"}, "model.path is missing"),
-        ({"model.dtype": "float8"}, "model.dtype=float8 is none"),
+        ({"model.dtype": "float8"}, "model.dtype=float8 is unknown"),
         ({"model.hidden_size": 30}, "model.hidden_size must be a multiple"),
         ({"model.lora_rank": 0}, "model.lora_rank must be 1 or more"),
         ({"model.vllm": True}, "model.vllm=true needs"),
@@ -245,7 +245,7 @@ def test_what_cannot_be_is_refused_before_it_starts(changes: dict[str, Any], sai
     [
         ({"generation.max_prompt_length": 2}, [Problem("long", "1+1")], r"max_prompt_length=2 \(long\)"),
         ({}, [Problem(1, "1+1"), Problem(2, [{"role": "user", "content": "1"}])], "all of one kind"),
-        ({}, [], "no problem to learn from"),
+        ({}, [], "no problems to train on"),
         ({"model.model_family": "huggingface", "model.path": "./nothing"}, None, "no model can be loaded"),
         ({"model.lora_rank": 2, "model.lora_module_path": "nothing"}, None, "TRL refuses"),
     ],

@@ -237,7 +237,7 @@ def test_nothing_up_to_the_checkpoint_is_lost_when_the_process_is_killed(whole: 
 def test_a_run_is_not_written_into_another_one(whole: Path) -> None:
     before = (whole / "metrics.jsonl").read_bytes()
     monitor, _ = monitor_in(whole, keep_samples=False)
-    with pytest.raises(InputError, match="holds a run already; resume it or choose another folder"):
+    with pytest.raises(InputError, match="already holds a run; resume it or choose another folder"):
         run_steps(monitor, [1])
     assert (whole / "metrics.jsonl").read_bytes() == before
 
@@ -256,7 +256,7 @@ def test_two_processes_do_not_write_one_run(tmp_path: Path) -> None:
 def test_a_strange_file_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "metrics.jsonl").write_text(text)
     monitor, _ = monitor_in(tmp_path, keep_samples=False)
-    with pytest.raises(ResumeError, match=r"metrics\.jsonl, line 1 is no line of a training run"):
+    with pytest.raises(ResumeError, match=r"metrics\.jsonl, line 1 is not a line of a training run"):
         monitor.resume(1)
     monitor.close()
 
@@ -277,7 +277,7 @@ def test_the_configuration_says_what_is_written(tmp_path: Path, capsys: pytest.C
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no folder of a training run"):
+    with pytest.raises(InputError, match="is not the folder of a training run"):
         RunReader.of(tmp_path)
     with pytest.raises(InputError, match="there is no folder"):
         RunReader.of(tmp_path / "none")

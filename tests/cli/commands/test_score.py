@@ -187,7 +187,7 @@ def test_a_complete_run_is_resumed_to_itself(guerdon: Run, work: Path) -> None:
     assert result.exit_code == 0
     assert (work / "s.jsonl").read_bytes() == before
     assert "mean 0.333" in result.stdout
-    assert "3 had been scored before" in result.stderr
+    assert "3 were scored before" in result.stderr
 
 
 @pytest.mark.parametrize("spec", ["custom_rewards:my_reward", "custom_rewards.my_reward"])

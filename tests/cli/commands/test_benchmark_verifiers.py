@@ -133,7 +133,7 @@ def test_ctrl_c_keeps_what_is_finished(work: Path) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "400 cases, 400 right and 0 wrong" in out
-    assert "call it again to go on" in err
+    assert "run the command again to continue" in err
     assert "Traceback" not in err
     kept = {path.name for path in (work / "results" / "many").glob("*.json")}
     assert kept == {"my-rewards-py-exact.json"}
@@ -162,14 +162,14 @@ def test_suites_without_their_data_are_left_out(guerdon: Run, work: Path) -> Non
     [
         (("no-such-suite",), "there is no suite 'no-such-suite'"),
         (("--data", "gone"), "there is no folder of labelled data at gone: set GUERDON_DATA"),
-        (("--reward", "math"), "--reward and --rows belong together"),
-        (("--rows", "labelled.jsonl"), "--reward and --rows belong together"),
+        (("--reward", "math"), "--reward and --rows go together"),
+        (("--rows", "labelled.jsonl"), "--reward and --rows go together"),
         (("gsm8k", *EXACT), "give either suites, or --reward and --rows"),
         (("--param", "x=1"), "--param sets a parameter of --reward"),
         (("--overwrite",), "--overwrite needs the folder: --out DIR"),
         ((*EXACT, "--label", "good"), 'row 1 has no column "good"; its columns: '),
         ((*EXACT, "--label", "answer"), 'row 1: the column "answer" must say right or wrong'),
-        ((*EXACT, "--threshold", "high"), "'high' is no threshold"),
+        ((*EXACT, "--threshold", "high"), "'high' is not a number"),
         ((*EXACT, "--param", "most=1"), "most"),
         ((*EXACT, "--out", "labelled.jsonl"), "labelled.jsonl cannot be made a folder of results"),
         (("--reward", "exxact", "--rows", "labelled.jsonl"), "there is no reward 'exxact'"),

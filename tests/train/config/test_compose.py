@@ -146,7 +146,7 @@ def test_an_override_is_taken(here: Path, override: str, key: str, value: Any) -
         ("seed=null", "seed must be a whole number, not null"),
         ("debug=perhaps", "debug must be true or false, not 'perhaps'"),
         ("tags=a", "tags must be a list, written [a,b]"),
-        ("algorithm=gropo", "algorithm=gropo is none; did you mean grpo?"),
+        ("algorithm=gropo", "algorithm=gropo is unknown; did you mean grpo?"),
         ("grpo.num_generations=1", "grpo.num_generations must be 2 or more, not 1"),
         ("generation.top_p=1.5", "generation.top_p must be over 0 and at most 1, not 1.5"),
         ("generation.top_p=nan", "generation.top_p must be over 0 and at most 1, not nan"),

@@ -128,7 +128,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "one word too many": ((*SCORE, "another"), "unexpected extra argument"),
     "a flag without its value": ((*SCORE, "--timeout"), "--timeout"),
     # Preview, rewards, test.
-    "nothing to preview": (("preview", "--samples", "samples.jsonl"), "there is nothing to preview"),
+    "nothing to preview": (("preview", "--samples", "samples.jsonl"), "nothing to preview"),
     "a preview of no samples": (("preview", "my_rewards.py::exact"), "Missing option '--samples'"),
     "a preview of few": (
         ("preview", "my_rewards.py::exact", "--samples", "samples.jsonl", "--max-samples", "few"),

@@ -158,13 +158,13 @@ def test_without_a_model_it_says_what_is_missing(guerdon: Run, labelled: Path) -
         (("no_such_reward", "labelled.jsonl"), "no_such_reward"),
         (("judge", "labelled.jsonl", "--label", "verdict"), 'row 1 has no label in a column "verdict"'),
         (("judge", "labelled.jsonl", "--label", "id"), "must hold right or wrong"),
-        (("judge", "labelled.jsonl", "--threshold", "high"), "'high' is no threshold"),
-        (("judge", "labelled.jsonl", "--threshold", "nan"), "no threshold"),
+        (("judge", "labelled.jsonl", "--threshold", "high"), "'high' is not a number"),
+        (("judge", "labelled.jsonl", "--threshold", "nan"), "not a number"),
         (("judge", "labelled.jsonl", "--param", "api_key=sk-1"), "api_key"),
         (("judge", "labelled.jsonl", "--resume"), "--resume needs the file"),
         (("judge", "labelled.jsonl", "--skip-bad-rows"), "leaves no rows out"),
         (("judge", "labelled.jsonl", "--report", "my_rewards.py"), "exists already"),
-        (("judge", "labelled.jsonl", "--report", "no/such/r.json"), "no file that can be written"),
+        (("judge", "labelled.jsonl", "--report", "no/such/r.json"), "is not a file that can be written"),
         (("judge", "labelled.jsonl", "--report", "r.json", "-o", "r.json"), "name the same file"),
         (("judge", "labelled.jsonl", "-o", "labelled.jsonl"), "is read from"),
     ],
@@ -208,7 +208,7 @@ def test_ctrl_c_and_resume(labelled: Path, server: JudgeServer) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert "of 20 samples are scored and kept; go on with: guerdon judge calibrate" in err
+    assert "of 20 samples are scored and kept; continue with: guerdon judge calibrate" in err
     asked = len(server.asked)
     assert asked < 20
     process = start(*arguments, "--resume", "--json", folder=labelled)

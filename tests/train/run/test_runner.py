@@ -90,7 +90,7 @@ def test_the_summary_says_what_is_to_be_done(place: Path) -> None:
     assert said["backend"] == "parrot, grpo"
     assert said["model"] == "tiny, LoRA of rank 8"
     assert said["reward"].startswith("right@")
-    assert said["data"] == "arithmetic: 45 to learn from, 5 held out"
+    assert said["data"] == "arithmetic: 45 for training, 5 held out"
     assert said["steps"] == "6 of 4 × 4"
     assert said["folder"] == "run"
     assert said["note"] == "wandb_disabled=true: nothing is sent to w"
@@ -139,7 +139,7 @@ def test_rejected_rows_lie_in_the_folder_and_are_gone_once_mended(place: Path) -
 
 def test_a_folder_has_one_run(place: Path) -> None:
     execute(prepare(configured()), Chronicle())
-    with pytest.raises(InputError, match=r"run holds a run already \(finished\); for a new one: run_dir="):
+    with pytest.raises(InputError, match=r"run already holds a run \(finished\); start a new one with run_dir="):
         prepare(configured())
     with pytest.raises(InputError, match="run has finished"):
         prepare_resume(Path("run"))
@@ -149,10 +149,10 @@ def test_an_interrupted_run_goes_on_after_its_checkpoint(place: Path) -> None:
     with pytest.raises(TrainingInterrupted):
         execute(prepare(configured("model.hidden_size=3")), Chronicle())
     assert RunManifest.read(RunFolder(Path("run"))).state == "interrupted"
-    with pytest.raises(InputError, match="go on with it: guerdon train --resume run"):
+    with pytest.raises(InputError, match="continue it with: guerdon train --resume run"):
         prepare(configured())
     again, chronicle = prepare_resume(Path("run")), Chronicle()
-    assert dict(again.summary())["goes on"] == "after step 3"
+    assert dict(again.summary())["resumes"] == "after step 3"
     run = execute(again, chronicle)
     assert chronicle.told[0] == ("resume", 3)
     assert [told[1] for told in chronicle.told if told[0] == "step"] == [4, 5, 6]
@@ -232,7 +232,7 @@ def test_one_process_works_on_a_run(place: Path) -> None:
     prepared = prepare(configured())
     with (
         locked(prepared.folder),
-        pytest.raises(InputError, match="another process is at work on this run"),
+        pytest.raises(InputError, match="another process is working on this run"),
     ):
         execute(prepared, Chronicle())
     assert not prepared.folder.run.exists()
@@ -246,7 +246,7 @@ def test_checkpoints_may_lie_elsewhere(place: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(None, "is no folder of a run"), ("{", "cannot be read"), ("[1]", "cannot be read"), ("{}", "cannot be read")],
+    [(None, "is not the folder of a run"), ("{", "cannot be read"), ("[1]", "cannot be read"), ("{}", "cannot be read")],
 )  # fmt: skip
 def test_what_is_no_run(here: Path, text: str | None, says: str) -> None:
     if text is not None:

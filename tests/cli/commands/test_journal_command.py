@@ -109,7 +109,7 @@ def test_filters(guerdon: Run, file: str, flags: tuple[str, ...], found: list[in
 
 
 def test_list_of_nothing(guerdon: Run, file: str) -> None:
-    assert guerdon("journal", "list", file, "--status", "504").stdout == "There are no such requests.\n"
+    assert guerdon("journal", "list", file, "--status", "504").stdout == "No such requests.\n"
 
 
 def test_list_for_machines(guerdon: Run, file: str) -> None:
@@ -262,13 +262,13 @@ def test_a_request_that_is_now_refused_has_changed(guerdon: Run, work: Path) -> 
     [
         (("list", "nothing.db"), "there is no journal nothing.db"),
         (("list", "my_rewards.py"), "my_rewards.py is no journal"),
-        (("list", "journal.db", "--since", "long ago"), "'long ago' is no time"),
-        (("list", "journal.db", "--status", "7xx"), "'7xx' is no status"),
+        (("list", "journal.db", "--since", "long ago"), "'long ago' is not a time"),
+        (("list", "journal.db", "--status", "7xx"), "'7xx' is not a status"),
         (("list", "journal.db", "--limit", "0"), "0"),
         (("show", "journal.db", "99"), "journal.db holds no request '99'"),
         (("replay", "journal.db", "nowhere"), "there is no reward 'nowhere'"),
         (("replay", "journal.db", "my_rewards.py::length"), "there are some to exact, other"),
-        (("replay", "journal.db", EXACT, "--id", "99"), "holds no such requests to exact"),
+        (("replay", "journal.db", EXACT, "--id", "99"), "holds no matching requests to exact"),
         (("replay", "journal.db", EXACT, "--timeout", "-1"), "no number of seconds"),
     ],
 )
@@ -282,18 +282,18 @@ def test_mistakes(guerdon: Run, file: str, args: tuple[str, ...], message: str) 
 
 def test_an_empty_journal(guerdon: Run, work: Path) -> None:
     name = write()
-    assert guerdon("journal", "list", name).stdout == "There are no such requests.\n"
+    assert guerdon("journal", "list", name).stdout == "No such requests.\n"
     assert "it is empty" in guerdon("journal", "replay", name, EXACT).stderr
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "10", "-5m", "5y", "9999999d", "2025-13-01"])
 def test_what_is_no_time(text: str) -> None:
-    with pytest.raises(InputError, match="is no time; write how long ago"):
+    with pytest.raises(InputError, match="is not a time; write how long ago"):
         parse_since(text)
 
 
 @pytest.mark.parametrize("text", ["", "xx", "6xx", "99", "2000", "5XY"])
 def test_what_is_no_status(text: str) -> None:
-    with pytest.raises(InputError, match="is no status; write 504 or 5xx"):
+    with pytest.raises(InputError, match="is not a status; write 504 or 5xx"):
         parse_status(text)
     assert parse_status("5XX") == (500, 599)

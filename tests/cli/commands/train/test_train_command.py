@@ -75,11 +75,11 @@ def test_cfg_prints_the_resolved_configuration(guerdon: Run, place: Path) -> Non
         (["--frobnicate"], "No such option"),
         (["inspekt", "run"], "there is no command 'inspekt'; did you mean inspect?"),
         (["--cfg", "all"], "job"),
-        (["--cfg", "job", "-m"], "--multirun and --cfg ask for different things"),
-        (["--resume", "nowhere"], "nowhere is no folder of a run"),
+        (["--cfg", "job", "-m"], "--multirun and --cfg exclude each other"),
+        (["--resume", "nowhere"], "nowhere is not the folder of a run"),
         (["--resume", "nowhere", "seed=1"], "leave out seed=1"),
         (["--resume", "nowhere", "-m"], "leave out --multirun"),
-        (["--accept-changes"], "--accept-changes belongs to --resume RUN"),
+        (["--accept-changes"], "--accept-changes needs --resume RUN"),
         (["--config-dir", "nowhere"], "there is no folder nowhere"),
         (["--config-name", "nowhere"], "there is no nowhere.yaml in conf"),
         (["backend=parot"], "did you mean parrot?"),
@@ -110,7 +110,7 @@ def test_a_run_says_what_it_does_and_where_it_lies(guerdon: Run, place: Path) ->
         "backend  parrot, grpo",
         "model    tiny",
         "reward   right@",
-        "data     arithmetic: 45 to learn from",
+        "data     arithmetic: 45 for training",
     ):
         assert line in result.stderr
     assert result.stderr.endswith("finished: run\n")
@@ -129,7 +129,7 @@ def test_after_ctrl_c_it_says_how_to_go_on(guerdon: Run, place: Path) -> None:
     result = guerdon(*PARROT, "model.hidden_size=2", "run_dir=a run")
     assert result.exit_code == 130
     assert result.stderr.endswith(
-        "TrainingInterrupted after step 2; it is saved; go on with: guerdon train --resume 'a run'\n"
+        "Interrupted after step 2; it is saved; continue with: guerdon train --resume 'a run'\n"
     )
     again = guerdon("train", "--resume", "a run")
     assert again.exit_code == 0, again.stderr
@@ -143,7 +143,7 @@ def test_a_resumed_run_refuses_another_reward(guerdon: Run, place: Path) -> None
     (place / "mine.py").write_text(REWARD.replace("=={", "== {").replace("}.", "}!"), encoding="utf-8")
     refused = guerdon("train", "--resume", "run")
     assert refused.exit_code == 2
-    assert "go on all the same with --accept-changes" in refused.stderr
+    assert "continue nevertheless with --accept-changes" in refused.stderr
     assert guerdon("train", "--resume", "run", "--accept-changes").exit_code == 0
 
 

@@ -64,7 +64,7 @@ def test_ctrl_c_and_resume(many: Path) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert f"{COUNT - done} samples in" in err
-    assert f"{done} had been scored before" in err
+    assert f"{done} were scored before" in err
     assert f"samples    {COUNT}" in out
     noted = lines(many / "notes")
     assert (len(noted), len(set(noted))) == (COUNT, COUNT)
@@ -88,4 +88,4 @@ def test_ctrl_c_without_an_output(many: Path) -> None:
     summary = json.loads(out)
     assert summary["complete"] is False
     assert 20 <= summary["statistics"]["count"] < COUNT
-    assert "with -o FILE they would be kept" in err
+    assert "with -o FILE they are kept" in err

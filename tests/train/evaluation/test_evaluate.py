@@ -152,10 +152,10 @@ def test_the_latest_checkpoint_of_a_run_or_the_one_that_is_named(tmp_path: Path)
 @pytest.mark.parametrize(
     ("place", "step", "says"),
     [
-        (".", None, "is no folder of a run"),
-        ("nowhere", None, "is no folder of a run"),
+        (".", None, "is not the folder of a run"),
+        ("nowhere", None, "is not the folder of a run"),
         ("run", 7, "no checkpoint of step 7; there are 5"),
-        ("run/checkpoints/step-000099.partial", None, "no complete checkpoint"),
+        ("run/checkpoints/step-000099.partial", None, "not a complete checkpoint"),
         ("empty", None, "no checkpoint yet"),
     ],
 )
@@ -177,7 +177,7 @@ def test_a_checkpoint_that_lies_elsewhere(tmp_path: Path, way: str) -> None:
     found, number, checkpoint = checkpoint_of(tmp_path / way / "step-000005")
     assert (found, number, checkpoint) == (folder, 5, folder.checkpoint(5))
     assert RunReader.of(tmp_path / way / "step-000005").folder == folder
-    with pytest.raises(InputError, match="no complete checkpoint"):
+    with pytest.raises(InputError, match="not a complete checkpoint"):
         checkpoint_of(tmp_path / way / "step-000006")
 
 
