@@ -15,9 +15,9 @@ from guerdon.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from guerdon.sandbox.doctor import Advice, Diagnosis
     from guerdon.sandbox.execution import Execution
-    from guerdon.sandbox.machine import Machine
+    from guerdon.sandbox.isolation.doctor import Advice, Diagnosis
+    from guerdon.sandbox.isolation.machine import Machine
 
 TIMED_OUT = 124
 NOT_RUN = 125
@@ -62,7 +62,7 @@ def doctor_(isolation: str, as_json: bool) -> None:
     Exits with status 1 where there is no tier that holds, limits included.
     """
     from guerdon.cli.output import output
-    from guerdon.sandbox.doctor import doctor
+    from guerdon.sandbox.isolation.doctor import doctor
 
     found = doctor(isolation)
     if as_json:
@@ -185,14 +185,14 @@ def _walls_line(machine: Machine) -> str:
     if not machine.linux:
         return "none: they need Linux"
     namespaces = f"forbidden: {machine.namespaces}" if machine.namespaces else "allowed"
-    told = [
+    facts = [
         f"user namespaces {namespaces}",
         f"Landlock {machine.landlock}" if machine.landlock else "no Landlock",
         f"bubblewrap {machine.bubblewrap}" if machine.bubblewrap else "no bubblewrap",
         f"cgroup controllers: {', '.join(machine.controllers)}" if machine.controllers else "",
         "under a seccomp filter" if machine.filtered else "",
     ]
-    return ", ".join(part for part in told if part)
+    return ", ".join(part for part in facts if part)
 
 
 def _print_tiers(found: Diagnosis, console: Console) -> None:

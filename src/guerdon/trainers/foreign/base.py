@@ -17,7 +17,7 @@ from guerdon.reward.versioning.version import Watch, fingerprint
 from guerdon.types import EvaluateResult, Sample
 
 
-class Adopted(Scorer):
+class ForeignScorer(Scorer):
     """An object of another package, called as that package calls it.
 
     It scores one sample at a time. What the object raises is its sample's failure, as with any reward.
@@ -28,7 +28,7 @@ class Adopted(Scorer):
 
     def __init__(self, name: str, target: Any, fixed: Mapping[str, Any]) -> None:
         self.name = name
-        self.adopted = target
+        self.target = target
         self._fixed = dict(fixed)
 
     @abstractmethod
@@ -40,10 +40,10 @@ class Adopted(Scorer):
         return self._fixed
 
     def picture(self, watch: Watch) -> Any:
-        return [self.package, picture_of(self.adopted, self.package, watch), fingerprint(self._fixed)]
+        return [self.package, fingerprint_data_of(self.target, self.package, watch), fingerprint(self._fixed)]
 
 
-def picture_of(target: Any, package: str, watch: Watch) -> Any:
+def fingerprint_data_of(target: Any, package: str, watch: Watch) -> Any:
     """What decides the verdicts of an object: its source where it is the user's own, else its package's release.
 
     What a function closed over and what an instance holds count in either case.
@@ -59,8 +59,8 @@ def picture_of(target: Any, package: str, watch: Watch) -> Any:
         held = [held, _state(target.__self__)]
     elif owner is type(target):
         held = _state(target)
-    # Adopted as the home: the package's own functions are pictured, what they refer to is not.
-    return [release_of(package), owner.__qualname__, fingerprint(held, Adopted, watch)]
+    # ForeignScorer as the home: the package's own functions are pictured, what they refer to is not.
+    return [release_of(package), owner.__qualname__, fingerprint(held, ForeignScorer, watch)]
 
 
 def _owner(target: Any) -> Any:
@@ -118,7 +118,7 @@ def columns_of(sample: Sample, explicit: Explicit) -> dict[str, Any]:
     return {str(name): value for name, value in {**sample.metadata, **explicit}.items()}
 
 
-def made(cls: type, fixed: Mapping[str, Any]) -> Any:
+def instantiate(cls: type, fixed: Mapping[str, Any]) -> Any:
     """An instance of a class of another package. Raises BindingError where it cannot be made."""
     try:
         return cls(**fixed)

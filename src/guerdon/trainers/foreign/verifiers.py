@@ -16,10 +16,10 @@ from guerdon.reward.scorers.base import Explicit, Scorer
 from guerdon.reward.scorers.composite import Component, OnFailure, Weighted, named_components
 from guerdon.reward.versioning.version import Watch
 from guerdon.trainers.foreign.base import (
-    Adopted,
+    ForeignScorer,
     accepted,
     columns_of,
-    picture_of,
+    fingerprint_data_of,
     refuse_parameters,
     truth_of,
 )
@@ -61,7 +61,7 @@ def scorer_of(target: Any, fixed: Mapping[str, Any], on_failure: OnFailure = "fa
         refuse_parameters(cls.__name__, fixed)
         return RubricSum(_components_of(target), on_failure, name="rubric")
     if kinds & {"Task", "Taskset"}:
-        from guerdon.trainers._verifiers_task import components_of
+        from guerdon.trainers.foreign.verifiers_task import components_of
 
         refuse_parameters(cls.__name__, fixed)
         return RubricSum(components_of(target), on_failure, name="task")
@@ -105,7 +105,7 @@ def _functions(rubric: Any) -> list[tuple[Any, Callable[..., Any], float]]:
     return [(rubric, f, float(w)) for f, w in zip(rubric.funcs, rubric.weights, strict=True)]
 
 
-class RubricFunction(Adopted):
+class RubricFunction(ForeignScorer):
     """One function of a rubric, called with what it names of a rollout."""
 
     package = "verifiers"
@@ -116,7 +116,7 @@ class RubricFunction(Adopted):
         self.is_async = is_async_callable(function)
 
     def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        value = self.adopted(**accepted(self.adopted, self._objects(sample, explicit)))
+        value = self.target(**accepted(self.target, self._objects(sample, explicit)))
         if inspect.isawaitable(value):
             raise BindingError(
                 f"{self.name} is a plain function that gives an awaitable; write it as async def"
@@ -124,7 +124,7 @@ class RubricFunction(Adopted):
         return to_result(value, self.name)
 
     async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        value = await self.adopted(**accepted(self.adopted, self._objects(sample, explicit)))
+        value = await self.target(**accepted(self.target, self._objects(sample, explicit)))
         return to_result(value, self.name)
 
     def _objects(self, sample: Sample, explicit: Explicit) -> dict[str, Any]:
@@ -162,9 +162,10 @@ class RubricFunction(Adopted):
     def picture(self, watch: Watch) -> Any:
         objects = self._rubric.class_objects
         used = {
-            name: picture_of(objects[name], self.package, watch) for name in accepted(self.adopted, objects)
+            name: fingerprint_data_of(objects[name], self.package, watch)
+            for name in accepted(self.target, objects)
         }
-        return [picture_of(self.adopted, self.package, watch), used]
+        return [fingerprint_data_of(self.target, self.package, watch), used]
 
 
 def _part(rubric: Any, module: str, name: str, otherwise: Any) -> Any:

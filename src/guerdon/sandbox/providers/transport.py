@@ -19,7 +19,7 @@ class ServiceError(Exception):
         self.body = body
 
 
-class PassingError(ServiceError):
+class TransientError(ServiceError):
     """A failure that may be gone at the next attempt."""
 
     def __init__(
@@ -37,7 +37,7 @@ class PassingError(ServiceError):
         """Whether a kept connection turned out to be closed, which says nothing of the service."""
 
 
-class _Reader(io.RawIOBase):
+class _SocketReader(io.RawIOBase):
     """Reads a socket until a point in time, however little the other side sends at once."""
 
     def __init__(self, owner: TimedSocket) -> None:
@@ -77,7 +77,7 @@ class TimedSocket:
 
     def makefile(self, mode: str) -> io.BufferedReader:
         self._readers += 1
-        return io.BufferedReader(_Reader(self), 1 << 16)
+        return io.BufferedReader(_SocketReader(self), 1 << 16)
 
     def released(self) -> None:
         self._readers -= 1
@@ -91,7 +91,7 @@ class TimedSocket:
             self.raw.close()
 
 
-class Answer:
+class ServiceResponse:
     """An answer whose body is still to be read."""
 
     def __init__(self, response: http.client.HTTPResponse) -> None:
@@ -113,7 +113,7 @@ class Answer:
             if size > limit:
                 raise ServiceError(f"the answer is longer than {limit >> 10} KiB")
         if self._response.length:
-            raise PassingError("the connection broke in the middle of the answer")
+            raise TransientError("the connection broke in the middle of the answer")
         return b"".join(parts)
 
     def finish(self) -> bool:

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from guerdon.errors import InputError
-from guerdon.sandbox import call_tests, pair_tests
-from guerdon.sandbox.asserts import reading
-from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest, Test, TestResult
-from guerdon.sandbox.comparison import Comparison
-from guerdon.sandbox.execution import NO_VERDICT, Executor, Job, Report, Tier
-from guerdon.sandbox.inside import values
+from guerdon.sandbox.execution import NO_VERDICT, Executor, Report, SandboxJob, Tier
+from guerdon.sandbox.grading import call_tests, pair_tests
+from guerdon.sandbox.grading.assert_tests import AssertPlan, plan_assert_test
+from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest, Test, TestResult
+from guerdon.sandbox.grading.comparison import Comparison
+from guerdon.sandbox.grading.verdicts import ProgramUnderTest, failed, result
+from guerdon.sandbox.inside import encoding
 from guerdon.sandbox.limits import Limits
-from guerdon.sandbox.verdicts import Program, failed, result
 
 _BATCH = 200
 """Tests that share a process at most."""
@@ -53,8 +53,8 @@ def run_tests(
     """
     if patience_s is not None and not patience_s > 0:
         raise InputError(f"patience_s must be a number above 0, not {patience_s!r}")
-    setting = Program(
-        executor=_Patient(executor, patience_s),
+    under_test = ProgramUnderTest(
+        executor=_BudgetedExecutor(executor, patience_s),
         source=program.encode("utf-8", "surrogatepass"),
         files={name: _bytes(content) for name, content in (files or {}).items()},
         limits=limits or Limits(),
@@ -63,14 +63,14 @@ def run_tests(
         prelude=prelude,
     )
     results: list[TestResult] = []
-    for found in _results(setting, tests, stop_on_failure):
+    for found in _results(under_test, tests, stop_on_failure):
         results.append(found)
         if stop_on_failure and not found.passed:
             break
     return results
 
 
-class _Patient:
+class _BudgetedExecutor:
     """An executor that tries once more where a worker was lost, and runs a program for so many seconds in all."""
 
     def __init__(self, executor: Executor, patience_s: float | None) -> None:
@@ -78,7 +78,7 @@ class _Patient:
         self.left = patience_s
         self.tier: Tier = "none"
 
-    def execute(self, job: Job) -> Report:
+    def execute(self, job: SandboxJob) -> Report:
         if self.left is None or job.reveals:  # a checker's time is not the program's
             return self._tried(job)
         if self.left <= 0:
@@ -89,41 +89,43 @@ class _Patient:
         self.tier = report.tier
         return report
 
-    def _tried(self, job: Job) -> Report:
+    def _tried(self, job: SandboxJob) -> Report:
         report = self.executor.execute(job)
         return self.executor.execute(job) if report.status == "worker_lost" else report
 
 
-def _results(setting: Program, tests: Sequence[Test], stop_on_failure: bool) -> Iterator[TestResult]:
+def _results(
+    under_test: ProgramUnderTest, tests: Sequence[Test], stop_on_failure: bool
+) -> Iterator[TestResult]:
     broken: TestResult | None = None
     for batch in _batches(tests):
         first = batch[0]
         if broken is not None:
             yield from (broken for _ in batch)
         elif isinstance(first, StdinTest):
-            found, broken = _printed(setting, first)
+            found, broken = _printed(under_test, first)
             yield found
-        elif isinstance(first, call_tests.Asked):
-            asked = [test for test in batch if isinstance(test, call_tests.Asked)]
-            for found, no_python in call_tests.run(setting, asked, stop_on_failure):
+        elif isinstance(first, call_tests.CallPlan):
+            plans = [test for test in batch if isinstance(test, call_tests.CallPlan)]
+            for found, no_python in call_tests.run(under_test, plans, stop_on_failure):
                 broken = found if no_python else None
                 yield found
-        elif isinstance(first, pair_tests.Planned):
-            yield pair_tests.run(setting, first)
+        elif isinstance(first, AssertPlan):
+            yield pair_tests.run(under_test, first)
 
 
-def _batches(tests: Sequence[Test]) -> Iterator[list[StdinTest | call_tests.Asked | pair_tests.Planned]]:
+def _batches(tests: Sequence[Test]) -> Iterator[list[StdinTest | call_tests.CallPlan | AssertPlan]]:
     """Tests in their order; calls that follow each other together."""
-    calls: list[StdinTest | call_tests.Asked | pair_tests.Planned] = []
+    calls: list[StdinTest | call_tests.CallPlan | AssertPlan] = []
     for number, test in enumerate(tests, 1):
         step = _step(test, number)
-        if isinstance(step, call_tests.Asked) and len(calls) < _BATCH:
+        if isinstance(step, call_tests.CallPlan) and len(calls) < _BATCH:
             calls.append(step)
             continue
         if calls:
             yield calls
         calls = []
-        if isinstance(step, call_tests.Asked):
+        if isinstance(step, call_tests.CallPlan):
             calls.append(step)
         else:
             yield [step]
@@ -131,40 +133,40 @@ def _batches(tests: Sequence[Test]) -> Iterator[list[StdinTest | call_tests.Aske
         yield calls
 
 
-def _step(test: Test, number: int) -> StdinTest | call_tests.Asked | pair_tests.Planned:
+def _step(test: Test, number: int) -> StdinTest | call_tests.CallPlan | AssertPlan:
     try:
         match test:
             case StdinTest():
                 return test
             case CallTest():
-                return call_tests.of_call(test)
+                return call_tests.plan_call(test)
             case AssertTest():
-                read = reading(test)
-                return (
-                    call_tests.of_assertions(read.found) if read.way == "calls" else pair_tests.Planned(read)
-                )
-    except (InputError, values.EncodingError) as error:
+                plan = plan_assert_test(test)
+                return call_tests.plan_assertions(plan.assertions) if plan.mode == "calls" else plan
+    except (InputError, encoding.EncodingError) as error:
         raise InputError(f"test {number}: {error}") from None
     raise InputError(f"test {number} is a {type(test).__name__}, no StdinTest, CallTest or AssertTest")
 
 
-def _printed(setting: Program, test: StdinTest) -> tuple[TestResult, TestResult | None]:
+def _printed(under_test: ProgramUnderTest, test: StdinTest) -> tuple[TestResult, TestResult | None]:
     """The result of a test by what is printed, and the result of all others where the program is no Python."""
-    job = Job(
+    job = SandboxJob(
         kind="program",
-        program=setting.source,
+        program=under_test.source,
         stdin=test.stdin.encode("utf-8", "surrogatepass"),
-        files=setting.files,
-        limits=setting.limits,
+        files=under_test.files,
+        limits=under_test.limits,
     )
-    report = setting.executor.execute(job)
-    revealing = _told(test, report)
+    report = under_test.executor.execute(job)
+    revealing = _revealing(test, report)
     if report.status != "ok":
         found = failed(report, _ended(report), revealing)
         return found, found if _no_python(report) else None
-    judged = setting.compare.judge(setting.executor, test.stdin, test.expected, report.stdout, setting.limits)
+    judged = under_test.compare.judge(
+        under_test.executor, test.stdin, test.expected, report.stdout, under_test.limits
+    )
     if isinstance(judged, Report) and judged.status not in NO_VERDICT:
-        judged = _without_verdict(setting, test, judged)
+        judged = _without_verdict(under_test, test, judged)
     if isinstance(judged, Report):
         status = judged.status if judged.status in NO_VERDICT else "unavailable"
         why = f"the checker gave no verdict: {_ended(judged)}"
@@ -174,25 +176,29 @@ def _printed(setting: Program, test: StdinTest) -> tuple[TestResult, TestResult 
     return result(report, True), None
 
 
-def _without_verdict(setting: Program, test: StdinTest, judged: Report) -> bool | Report:
+def _without_verdict(under_test: ProgramUnderTest, test: StdinTest, judged: Report) -> bool | Report:
     """What it means that a checker gave no verdict on a program's output.
 
     A program may print what a checker stumbles over, such as a count of 10**12: if that were no verdict, it
     would be the way out of a bad one. So the output is wrong where the checker can tell that the jury's is right.
     """
     answer = test.expected.encode("utf-8", "surrogatepass")
-    on_answer = setting.compare.judge(setting.executor, test.stdin, test.expected, answer, setting.limits)
+    on_answer = under_test.compare.judge(
+        under_test.executor, test.stdin, test.expected, answer, under_test.limits
+    )
     if on_answer is True:
         return False
     return on_answer if isinstance(on_answer, Report) and on_answer.status in NO_VERDICT else judged
 
 
-def _told(test: StdinTest, report: Report) -> str:
+def _revealing(test: StdinTest, report: Report) -> str:
     def shown(text: str | bytes) -> str:
         return repr(text.decode("utf-8", "replace") if isinstance(text, bytes) else text)[:2000]
 
-    told = f"input {shown(test.stdin)}, expected {shown(test.expected)}, printed {shown(report.stdout)}"
-    return f"{told}, standard error {shown(report.stderr[-2000:])}" if report.stderr else told
+    shown_parts = (
+        f"input {shown(test.stdin)}, expected {shown(test.expected)}, printed {shown(report.stdout)}"
+    )
+    return f"{shown_parts}, standard error {shown(report.stderr[-2000:])}" if report.stderr else shown_parts
 
 
 def _ended(report: Report) -> str:

@@ -7,15 +7,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from guerdon.sandbox.assertions import Assertions
-from guerdon.sandbox.cases import CallTest, TestResult
-from guerdon.sandbox.comparison import near
-from guerdon.sandbox.execution import NO_VERDICT, Job, Report, Status
-from guerdon.sandbox.inside import values
-from guerdon.sandbox.verdicts import SYNTAX_ERRORS, Program, exception_words, failed, result
+from guerdon.sandbox.execution import NO_VERDICT, Report, SandboxJob, Status
+from guerdon.sandbox.grading.assertions import Assertions
+from guerdon.sandbox.grading.cases import CallTest, TestResult
+from guerdon.sandbox.grading.comparison import near
+from guerdon.sandbox.grading.verdicts import (
+    SYNTAX_ERRORS,
+    ProgramUnderTest,
+    exception_message,
+    failed,
+    result,
+)
+from guerdon.sandbox.inside import decoding, encoding
 
-_Said = Mapping[int, list[Any]]
-"""What the program said to the calls of one test, by their number: a word and what belongs to it."""
+_Replies = Mapping[int, list[Any]]
+"""What the program replies to the calls of one test, by their number: a word and what belongs to it."""
 _SHARED_LIMITS = frozenset({"output_limit", "memory_limit"})
 _MORE_LINES = 100
 """Lines that are read beyond one for each call."""
@@ -24,12 +30,12 @@ _MANY_ANSWERS = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A test as what is asked, and how it is told from the answers; Failure raised says why not."""
+class CallPlan:
+    """A test as what is asked, and how it is returned from the answers; Failure raised says why not."""
 
     question: bytes
     calls: int
-    judge: Callable[[Program, _Said], None]
+    judge: Callable[[ProgramUnderTest, _Replies], None]
 
 
 class FailureError(Exception):
@@ -42,41 +48,41 @@ class FailureError(Exception):
         self.raised = raised
 
 
-def of_call(test: CallTest) -> Asked:
+def plan_call(test: CallTest) -> CallPlan:
     """Raises EncodingError for an argument or expected value that is no plain data."""
     arguments = list(test.arguments)
-    expected = values.plain(test.expected)
+    expected = encoding.plain(test.expected)
 
     def asked() -> str:
         return f"{test.function}{_shown(arguments, test.keyword_arguments)}"
 
-    def judge(setting: Program, said: _Said) -> None:
-        got = _value(said, 0, test.function, asked)
-        tolerance = setting.compare.tolerance
-        if not same(expected, got, tuples_as_lists=setting.tuples_as_lists, tolerance=tolerance):
+    def judge(under_test: ProgramUnderTest, replies: _Replies) -> None:
+        got = _value(replies, 0, test.function, asked)
+        tolerance = under_test.compare.tolerance
+        if not same(expected, got, tuples_as_lists=under_test.tuples_as_lists, tolerance=tolerance):
             raise FailureError("wrong answer", f"{asked()} returned {_text(got)}, expected {_text(expected)}")
 
-    question = values.dumps([[test.function, arguments, dict(test.keyword_arguments) or None]])
-    return Asked(question, 1, judge)
+    question = encoding.dumps([[test.function, arguments, dict(test.keyword_arguments) or None]])
+    return CallPlan(question, 1, judge)
 
 
-def of_assertions(found: Assertions) -> Asked:
+def plan_assertions(found: Assertions) -> CallPlan:
     """A whole assert test, read as calls and what has to hold of them."""
     calls = found.calls
 
     def asked(number: int) -> str:
         return f"{calls[number].function}{_shown(calls[number].arguments, calls[number].keywords)}"
 
-    def value(said: _Said, number: int) -> Any:
-        return _value(said, number, calls[number].function, lambda: asked(number))
+    def value(replies: _Replies, number: int) -> Any:
+        return _value(replies, number, calls[number].function, lambda: asked(number))
 
-    def judge(_: Program, said: _Said) -> None:
+    def judge(_: ProgramUnderTest, replies: _Replies) -> None:
         used: list[int] = []
 
         def answer(number: int) -> Callable[[], Any]:
             def get() -> Any:
                 used.append(number)
-                return value(said, number)
+                return value(replies, number)
 
             return get
 
@@ -95,44 +101,46 @@ def of_assertions(found: Assertions) -> Asked:
             ) as error:
                 holds, why = False, f"the assertion raised {type(error).__name__}"
             if not holds:
-                told = ", ".join(f"{asked(n)} returned {_text(value(said, n))}" for n in used)
+                returned = ", ".join(f"{asked(n)} returned {_text(value(replies, n))}" for n in used)
                 where = f"line {assertion.line} of the test"
-                raise FailureError(f"{where}: {why}", f"{where}: assert {assertion.text}: {why}; {told}")
+                raise FailureError(f"{where}: {why}", f"{where}: assert {assertion.text}: {why}; {returned}")
 
-    return Asked(
-        values.dumps([[call.function, call.arguments, call.keywords or None] for call in calls]),
+    return CallPlan(
+        encoding.dumps([[call.function, call.arguments, call.keywords or None] for call in calls]),
         len(calls),
         judge,
     )
 
 
-def run(setting: Program, tests: Sequence[Asked], stop_on_failure: bool) -> Iterator[tuple[TestResult, bool]]:
+def run(
+    under_test: ProgramUnderTest, tests: Sequence[CallPlan], stop_on_failure: bool
+) -> Iterator[tuple[TestResult, bool]]:
     """A result for each test; true beside it where the program does not compile, so that no test can pass.
 
     A test that ends the process is failed, and the tests after it get a new process.
     """
     rest = list(tests)
     while rest:
-        report = setting.executor.execute(_job(setting, rest))
+        report = under_test.executor.execute(_job(under_test, rest))
         if report.status in NO_VERDICT:
             yield from ((failed(report, report.detail or report.status), False) for _ in rest)
             return
-        said = _answers(report.answers, [test.calls for test in rest])
-        if said.failure is not None:
-            words, revealing = exception_words(said.failure)
+        replies = _parse_replies(report.answers, [test.calls for test in rest])
+        if replies.failure is not None:
+            words, revealing = exception_message(replies.failure)
             no_python = words.startswith(SYNTAX_ERRORS)
             detail = words if no_python else f"the program raised {words}"
             found = result(report, False, detail, revealing, status="error")
             yield from ((found, no_python) for _ in rest)
             return
-        if not said.ready:
+        if not replies.ready:
             found = failed(report, f"the program did not get to its end: {_ended(report)}")
             yield from ((found, False) for _ in rest)
             return
-        done = next((n for n, test in enumerate(rest) if len(said.tests[n]) < test.calls), len(rest))
+        done = next((n for n, test in enumerate(rest) if len(replies.tests[n]) < test.calls), len(rest))
         share = max(1, min(done + 1, len(rest)))
         for number in range(done):
-            found = _judged(setting, rest[number], said.tests[number], report, share)
+            found = _judged(under_test, rest[number], replies.tests[number], report, share)
             yield found, False
             if stop_on_failure and not found.passed:
                 return
@@ -144,34 +152,34 @@ def run(setting: Program, tests: Sequence[Asked], stop_on_failure: bool) -> Iter
         rest = rest[done:]
 
 
-def _job(setting: Program, tests: Sequence[Asked]) -> Job:
-    options = json.dumps({"prelude": setting.prelude}).encode()
-    return Job(
+def _job(under_test: ProgramUnderTest, tests: Sequence[CallPlan]) -> SandboxJob:
+    options = json.dumps({"prelude": under_test.prelude}).encode()
+    return SandboxJob(
         kind="calls",
-        program=setting.source,
+        program=under_test.source,
         questions=b"\n".join([options, *(test.question for test in tests)]),
-        files=setting.files,
-        limits=setting.limits,
+        files=under_test.files,
+        limits=under_test.limits,
         steps=len(tests) + 1,  # the program itself is the first
     )
 
 
 @dataclass(slots=True)
-class _Answers:
+class _ParsedReplies:
     tests: list[dict[int, list[Any]]]
     ready: bool = False
     failure: Any = None
 
 
-def _answers(text: bytes, calls: Sequence[int]) -> _Answers:
+def _parse_replies(text: bytes, calls: Sequence[int]) -> _ParsedReplies:
     """What a program's process wrote, whatever that is. Of two answers to one call the first counts."""
-    found = _Answers([{} for _ in calls])
+    found = _ParsedReplies([{} for _ in calls])
     # Who writes more lines than were asked for only wants them read.
     lines = sum(calls) + _MORE_LINES
     for line in text.split(b"\n", lines)[:lines]:
         try:
-            answer = values.loads(line)
-        except values.DecodingError:
+            answer = decoding.loads(line)
+        except decoding.DecodingError:
             continue
         if type(answer) is not list:
             continue
@@ -187,21 +195,23 @@ def _answers(text: bytes, calls: Sequence[int]) -> _Answers:
     return found
 
 
-def _judged(setting: Program, test: Asked, said: _Said, report: Report, share: int) -> TestResult:
+def _judged(
+    under_test: ProgramUnderTest, test: CallPlan, replies: _Replies, report: Report, share: int
+) -> TestResult:
     try:
-        test.judge(setting, said)
+        test.judge(under_test, replies)
     except FailureError as failure:
         status: Status = "error" if failure.raised else "ok"
         return result(report, False, failure.detail, failure.revealing, status=status, share=share)
     return result(report, True, share=share)
 
 
-def _value(said: _Said, number: int, function: str, asked: Callable[[], str]) -> Any:
-    match said[number]:
+def _value(replies: _Replies, number: int, function: str, asked: Callable[[], str]) -> Any:
+    match replies[number]:
         case ["value", value]:
             return value
         case ["raised", *account]:
-            words, revealing = exception_words(account)
+            words, revealing = exception_message(account)
             raise FailureError(f"the program raised {words}", f"{asked()} raised {revealing}", raised=True)
         case ["missing"]:
             raise FailureError(f"the program does not define {function}", asked(), raised=True)

@@ -11,10 +11,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.sandbox import languages, tiers
 from guerdon.sandbox.execution import Tier
-from guerdon.sandbox.machine import Machine, machine
-from guerdon.sandbox.tiers import TierReport
+from guerdon.sandbox.isolation import tiers
+from guerdon.sandbox.isolation.machine import Machine, machine
+from guerdon.sandbox.isolation.tiers import TierReport
+from guerdon.sandbox.languages import toolchains
 
 MODULES = ("numpy", "scipy", "pandas", "sympy", "networkx", "sortedcontainers", "sklearn", "torch")
 """What programs of models import beside the standard library."""
@@ -91,7 +92,7 @@ def doctor(isolation: str = "auto", *, limits: bool = True) -> Diagnosis:
         machine=about,
         tiers=tuple(reports),
         advice=tuple(advice_of(about, reports, tier)),
-        languages=languages.available(),
+        languages=toolchains.available_languages(),
         modules=_modules(),
         providers={name: key if os.environ.get(key) else "" for name, key in _PROVIDERS.items()},
     )

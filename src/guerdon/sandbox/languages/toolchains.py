@@ -23,7 +23,7 @@ SHELL_PROCESSES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class Language:
     """How programs of one language come to run.
 
     Commands hold ``{tool}`` for the path of each of ``tools``, ``{home}`` for the toolchain's folder,
@@ -39,7 +39,7 @@ class Recipe:
     file: str
     """What the source is called; ``file_of`` may call it otherwise."""
     compile: tuple[str, ...] = ()
-    made: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
     """What compiling makes, as patterns of file names."""
     run: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Recipe:
     prepare: Callable[[str], tuple[str, str]] | None = None
     """Source to file name and source, where a fixed name will not do."""
 
-    def laid_out(self, source: bytes) -> tuple[str, bytes]:
+    def source_file(self, source: bytes) -> tuple[str, bytes]:
         """What the file of this source is called, and what it holds."""
         if self.prepare is None:
             return self.file, source
@@ -71,7 +71,7 @@ class Recipe:
 class Toolchain:
     """The tools of one language as they are on this machine."""
 
-    recipe: Recipe
+    language: Language
     tools: Mapping[str, str]
     """Command to path."""
     home: str
@@ -81,20 +81,20 @@ class Toolchain:
     """Changes when one of the tools is installed anew."""
 
     def command(self, parts: tuple[str, ...], file: str, memory_mb: int) -> tuple[str, ...]:
-        """A command of the recipe with its gaps filled."""
+        """A command of the language with its gaps filled."""
         gaps = {**self.tools, "home": self.home, "file": file, "memory": str(memory_mb)}
-        gaps |= {"main": file.rpartition(".")[0], "stack": str(self.recipe.stack_mb)}
+        gaps |= {"main": file.rpartition(".")[0], "stack": str(self.language.stack_mb)}
         return tuple(_GAP.sub(lambda gap: gaps[gap[1]], part) for part in parts)
 
     def environment(self) -> dict[str, str]:
         """What the tools need in their environment, on top of the sandbox's own."""
-        return {name: _GAP.sub(self.home, value) for name, value in self.recipe.environment.items()}
+        return {name: _GAP.sub(self.home, value) for name, value in self.language.environment.items()}
 
 
 _GAP = re.compile(r"\{([a-z+.]+)\}")
 
 
-def _said(*command: str) -> str:
+def _first_line(*command: str) -> str:
     """What a trusted tool prints in one line; nothing where it fails."""
     try:
         done = subprocess.run(
@@ -147,8 +147,8 @@ __attribute__((constructor(101))) static void threads_take_less_stack_than_main(
 """
 _C_MEMORY = rb"std::bad_alloc|[Cc]annot allocate memory|[Oo]ut of memory"
 
-_RECIPES = (
-    Recipe(
+_LANGUAGES = (
+    Language(
         name="javascript",
         aliases=("js", "node", "nodejs"),
         tools=("node",),
@@ -164,7 +164,7 @@ _RECIPES = (
         out_of_memory=rb"JavaScript heap out of memory|Array buffer allocation failed|invalid array length Alloc"
         rb"|Fatal process out of memory|allocation failed",
     ),
-    Recipe(
+    Language(
         name="c",
         aliases=("gcc",),
         tools=("gcc",),
@@ -183,11 +183,11 @@ _RECIPES = (
             "-lm",
         ),
         helpers={".threads.c": _THREADS},
-        made=("main",),
+        outputs=("main",),
         run=("./main",),
         out_of_memory=_C_MEMORY,
     ),
-    Recipe(
+    Language(
         name="cpp",
         aliases=("c++", "cc", "cxx", "g++"),
         tools=("g++",),
@@ -195,36 +195,36 @@ _RECIPES = (
         file="main.cpp",
         compile=("{g++}", "-O2", "-std=gnu++20", "-pipe", "-pthread", "-o", "main", "{file}", ".threads.cc"),
         helpers={".threads.cc": _THREADS.removeprefix(b"#define _GNU_SOURCE 1\n")},
-        made=("main",),
+        outputs=("main",),
         run=("./main",),
         out_of_memory=_C_MEMORY,
     ),
-    Recipe(
+    Language(
         name="rust",
         aliases=("rs",),
         tools=("rustc", "cc", "ld.bfd"),
         install="rustc",
         file="main.rs",
-        home=lambda tool: _said(tool, "--print", "sysroot") or None,
+        home=lambda tool: _first_line(tool, "--print", "sysroot") or None,
         compile=(
             *("{home}/bin/rustc", "--edition=2021", "-Copt-level=2", "-Cstrip=debuginfo", "--sysroot={home}"),
             # Rust's own linker finds itself through /proc, which is not there.
             *("-Clinker={cc}", "-Clink-arg=-fuse-ld=bfd", "-o", "main", "{file}"),
         ),
-        made=("main",),
+        outputs=("main",),
         run=("./main",),
         environment={"LD_LIBRARY_PATH": "{home}/lib"},
         out_of_memory=rb"memory allocation of \d+ bytes failed|capacity overflow",
     ),
-    Recipe(
+    Language(
         name="go",
         aliases=("golang",),
         tools=("go",),
         install="golang-go",
         file="main.go",
-        home=lambda tool: _said(tool, "env", "GOROOT") or None,
+        home=lambda tool: _first_line(tool, "env", "GOROOT") or None,
         compile=("{go}", "build", "-ldflags=-s -w", "-o", "main", "{file}"),
-        made=("main",),
+        outputs=("main",),
         run=("./main",),
         environment={
             "GOROOT": "{home}",
@@ -238,7 +238,7 @@ _RECIPES = (
         compile_cpu_s=30.0,
         out_of_memory=rb"runtime: out of memory|cannot allocate memory",
     ),
-    Recipe(
+    Language(
         name="java",
         aliases=("jdk",),
         tools=("java", "javac"),
@@ -250,7 +250,7 @@ _RECIPES = (
             *("{javac}", "-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-J-XX:-UsePerfData"),
             *("-encoding", "UTF-8", "-nowarn", "{file}"),
         ),
-        made=("*.class",),
+        outputs=("*.class",),
         run=(
             *("{java}", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:-UseContainerSupport"),
             *("-Xss{stack}m", "-Xms8m", "-Xmx{memory}m", "-cp", ".", "{main}"),
@@ -262,7 +262,7 @@ _RECIPES = (
         stack_mb=16,
         out_of_memory=rb"java\.lang\.OutOfMemoryError|There is insufficient memory for the Java Runtime",
     ),
-    Recipe(
+    Language(
         name="bash",
         aliases=("sh", "shell"),
         tools=("bash",),
@@ -273,45 +273,45 @@ _RECIPES = (
         out_of_memory=rb"cannot allocate \d+ bytes|[Cc]annot allocate memory",
     ),
 )
-_BY_NAME = {name: recipe for recipe in _RECIPES for name in (recipe.name, *recipe.aliases)}
+_BY_NAME = {name: language for language in _LANGUAGES for name in (language.name, *language.aliases)}
 _PYTHON = ("python", "py", "python3")
 
 
-def named(language: str) -> Recipe | None:
-    """The recipe for a language or one of its aliases; None for Python, which needs none.
+def find_language(name: str) -> Language | None:
+    """The language of that name or alias; None for Python, which needs no tools.
 
     Raises InputError for a language that is not known.
 
-    >>> named("c++").name
+    >>> find_language("c++").name
     'cpp'
     """
-    word = language.strip().lower() if isinstance(language, str) else ""
+    word = name.strip().lower() if isinstance(name, str) else ""
     if word in _PYTHON:
         return None
     if word not in _BY_NAME:
-        known = ", ".join(["python", *(recipe.name for recipe in _RECIPES)])
-        raise InputError(f"language must be one of {known}, not {language!r}")
+        known = ", ".join(["python", *(language.name for language in _LANGUAGES)])
+        raise InputError(f"language must be one of {known}, not {name!r}")
     return _BY_NAME[word]
 
 
-def found(recipe: Recipe) -> Toolchain | None:
+def find_toolchain(language: Language) -> Toolchain | None:
     """The language's tools on this machine; None where one of them is not installed. Looked up once."""
-    return _found(recipe.name)
+    return _find_toolchain(language.name)
 
 
 @cache
-def _found(name: str) -> Toolchain | None:
-    recipe = _BY_NAME[name]
+def _find_toolchain(name: str) -> Toolchain | None:
+    language = _BY_NAME[name]
     # Absolute, and of links only those that lead to another name for the same program.
-    tools = {tool: shutil.which(tool) or "" for tool in recipe.tools}
+    tools = {tool: shutil.which(tool) or "" for tool in language.tools}
     if not all(tools.values()):
         return None
-    first = tools[recipe.tools[0]]
-    home = recipe.home(first)
+    first = tools[language.tools[0]]
+    home = language.home(first)
     real = {tool: os.path.realpath(path) for tool, path in tools.items()}
     identity = "|".join(_mark(path) for path in (*real.values(), *([home] if home else [])))
     shown = [*real.values(), *([home, *_leading_out(home)] if home else [])]
-    return Toolchain(recipe, real, home or "", tuple(dict.fromkeys(shown)), identity)
+    return Toolchain(language, real, home or "", tuple(dict.fromkeys(shown)), identity)
 
 
 def _mark(path: str) -> str:
@@ -335,35 +335,37 @@ def _leading_out(home: str) -> list[str]:
 
 
 @cache
-def shown() -> tuple[str, ...]:
+def toolchain_paths() -> tuple[str, ...]:
     """All that the tools of all languages need to be shown, so that one kind of sandbox runs them all."""
-    chains = [found(recipe) for recipe in _RECIPES]
+    chains = [find_toolchain(language) for language in _LANGUAGES]
     return tuple(sorted({path for chain in chains if chain for path in chain.shown}))
 
 
 _VERSION = {"go": "version", "java": "-version"}
 
 
-def available() -> dict[str, str]:
+def available_languages() -> dict[str, str]:
     """The languages beside Python and what there is for each: a line with the version, or nothing.
 
-    >>> sorted(available())
+    >>> sorted(available_languages())
     ['bash', 'c', 'cpp', 'go', 'java', 'javascript', 'rust']
     """
     versions = {}
-    for recipe in _RECIPES:
-        chain = found(recipe)
-        tool = recipe.tools[0]
+    for language in _LANGUAGES:
+        chain = find_toolchain(language)
+        tool = language.tools[0]
         if chain is None:
-            versions[recipe.name] = ""
+            versions[language.name] = ""
         else:
             path = shutil.which(tool) or chain.tools[tool]
-            versions[recipe.name] = _said(path, _VERSION.get(tool, "--version")) or "of unknown version"
+            versions[language.name] = (
+                _first_line(path, _VERSION.get(tool, "--version")) or "of unknown version"
+            )
     return versions
 
 
-def how_to_install(recipe: Recipe) -> str:
+def how_to_install(language: Language) -> str:
     """One line on what is missing for a language, and how it gets here."""
-    missing = [tool for tool in recipe.tools if not shutil.which(tool)] or [recipe.tools[0]]
+    missing = [tool for tool in language.tools if not shutil.which(tool)] or [language.tools[0]]
     verb = "are" if len(missing) > 1 else "is"
-    return f"{recipe.name}: {', '.join(missing)} {verb} not installed: apt-get install {recipe.install}"
+    return f"{language.name}: {', '.join(missing)} {verb} not installed: apt-get install {language.install}"

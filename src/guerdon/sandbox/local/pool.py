@@ -6,18 +6,18 @@ import os
 import threading
 import weakref
 
-from guerdon.sandbox.environment import Spec
-from guerdon.sandbox.execution import Job, Report
-from guerdon.sandbox.server import ForkServer, ServerLostError, UnavailableError
+from guerdon.sandbox.execution import Report, SandboxJob
+from guerdon.sandbox.local.environment import Spec
+from guerdon.sandbox.local.server import ForkServerHandle, ServerLostError, UnavailableError
 
 TRIES = 2
 """How often a job is run whose fork server was lost. A program has no effect beyond its run, so it may be."""
 
-_LOOK_S = 0.2
-"""Seconds between two looks for a turn while one waits."""
+_POLL_S = 0.2
+"""Seconds between two looks for a permit while one waits."""
 
 
-class _Turn:
+class _Permit:
     """The right to have a job done, one for each worker."""
 
 
@@ -31,16 +31,16 @@ class Pool:
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._lock = threading.Condition()
-        self._servers: weakref.WeakSet[ForkServer] = weakref.WeakSet()
+        self._servers: weakref.WeakSet[ForkServerHandle] = weakref.WeakSet()
         """All of them, those at work among them."""
-        self._idle: list[ForkServer] = []
-        self._turns: weakref.WeakSet[_Turn] = weakref.WeakSet()
-        """Of the jobs at work. Held by the calls alone: one that is interrupted anywhere gives up its turn."""
+        self._idle: list[ForkServerHandle] = []
+        self._permits: weakref.WeakSet[_Permit] = weakref.WeakSet()
+        """Of the jobs at work. Held by the calls alone: one that is interrupted anywhere gives up its permit."""
         self._closed = False
         weakref.finalize(self, _close_all, self._idle)
         _POOLS.add(self)
 
-    def do(self, spec: Spec, job: Job) -> Report:
+    def do(self, spec: Spec, job: SandboxJob) -> Report:
         """Runs a job on a server of that kind. Never raises for what became of it: see the report's status."""
         lost = ""
         for _ in range(TRIES):
@@ -52,9 +52,9 @@ class Pool:
                 lost = str(error)
         return Report(status="worker_lost", detail=lost, tier=spec.tier)
 
-    def _try(self, spec: Spec, job: Job) -> Report:
-        turn = _Turn()
-        server = self._take(spec, turn)
+    def _try(self, spec: Spec, job: SandboxJob) -> Report:
+        permit = _Permit()
+        server = self._take(spec, permit)
         # Whatever interrupts it, a server that has not answered is not handed the next job: the answer that is
         # still to come would be taken for that job's.
         answered = False
@@ -66,19 +66,19 @@ class Pool:
             answered = True
             raise
         finally:
-            self._give_back(server, turn, answered)
+            self._give_back(server, permit, answered)
 
-    def _take(self, spec: Spec, turn: _Turn) -> ForkServer:
+    def _take(self, spec: Spec, permit: _Permit) -> ForkServerHandle:
         with self._lock:
-            while len(self._turns) >= self.workers and not self._closed:
-                # A turn that an interruption gave up tells nobody.
-                self._lock.wait(_LOOK_S)
+            while len(self._permits) >= self.workers and not self._closed:
+                # A permit that an interruption gave up tells nobody.
+                self._lock.wait(_POLL_S)
             if self._closed:
                 raise UnavailableError("the sandbox is closed")
-            self._turns.add(turn)
+            self._permits.add(permit)
             of_kind = next((server for server in reversed(self._idle) if server.spec == spec), None)
             # No more processes than workers: one of another kind makes way for a new one.
-            too_many = of_kind is None and len(self._idle) + len(self._turns) > self.workers
+            too_many = of_kind is None and len(self._idle) + len(self._permits) > self.workers
             superfluous = self._idle.pop(0) if too_many and self._idle else None
             if of_kind is not None:
                 self._idle.remove(of_kind)
@@ -86,25 +86,25 @@ class Pool:
         try:
             if superfluous is not None:
                 superfluous.close()
-            server = ForkServer(spec)
+            server = ForkServerHandle(spec)
             self._servers.add(server)
             return server
         except BaseException:
-            self._release(turn)
+            self._release(permit)
             raise
 
-    def _give_back(self, server: ForkServer, turn: _Turn, answered: bool) -> None:
+    def _give_back(self, server: ForkServerHandle, permit: _Permit, answered: bool) -> None:
         with self._lock:
             keep = answered and not self._closed
             if keep:
                 self._idle.append(server)
         if not keep:
             server.close()
-        self._release(turn)
+        self._release(permit)
 
-    def _release(self, turn: _Turn) -> None:
+    def _release(self, permit: _Permit) -> None:
         with self._lock:
-            self._turns.discard(turn)
+            self._permits.discard(permit)
             self._lock.notify()
 
     def close(self) -> None:
@@ -122,13 +122,13 @@ class Pool:
         for server in list(self._servers):
             server.abandon()
         self._idle.clear()
-        self._turns.clear()
+        self._permits.clear()
 
 
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
-def _close_all(servers: list[ForkServer]) -> None:
+def _close_all(servers: list[ForkServerHandle]) -> None:
     while servers:
         servers.pop().close()
 

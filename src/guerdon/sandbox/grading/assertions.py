@@ -1,7 +1,7 @@
 """Assertions on calls with literal arguments, read from a test's code without running it.
 
 ``assert f([1, 2]) == 3`` is a call and a comparison. Where all of a test is of this kind, the program has only to
-be asked; what it answers is compared here, on plain values. Whatever else the code does, ``read`` declines.
+be asked; what it answers is compared here, on plain values. Whatever else the code does, ``read_assertions`` declines.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from guerdon.sandbox.inside import values
-from guerdon.sandbox.operations import (
+from guerdon.sandbox.grading.operations import (
     BINARY,
     BUILTINS,
     COMPARE,
@@ -26,12 +25,13 @@ from guerdon.sandbox.operations import (
     folded,
     number,
 )  # fmt: skip
+from guerdon.sandbox.inside import decoding
 
 _CALLS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ProgramCall:
     """One call that the test makes."""
 
     function: str
@@ -61,22 +61,24 @@ class Assertion:
 class Assertions:
     """All calls and assertions of a test, in the order of its code."""
 
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ProgramCall] = field(default_factory=list)
     assertions: list[Assertion] = field(default_factory=list)
     shares_values: bool = False
     """Whether a call gets a list or the like that has a name, so that the code can look at it afterwards."""
 
 
-def read(tree: ast.Module, functions: Sequence[str], after: Sequence[tuple[str, bool]]) -> Assertions:
+def read_assertions(
+    tree: ast.Module, functions: Sequence[str], after: Sequence[tuple[str, bool]]
+) -> Assertions:
     """The calls of ``functions`` and what is asserted of them. Raises NotPlainError where there is more to it.
 
     ``after`` are functions of the code to be called at its end; true where one takes ``functions[0]``.
     """
-    reader = _Reader(functions)
+    reader = _AssertionReader(functions)
     try:
         reader.body(tree.body, reader.names)
         for name, takes_function in after:
-            reader.inline(name, [_Function(functions[0])] if takes_function else [], reader.names)
+            reader.inline(name, [_CandidateFunction(functions[0])] if takes_function else [], reader.names)
     except NotPlainError:
         raise
     except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError) as error:
@@ -88,39 +90,39 @@ def read(tree: ast.Module, functions: Sequence[str], after: Sequence[tuple[str, 
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Constant:
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
-class _Later:
+class _Deferred:
     term: _Term
 
 
 @dataclass(frozen=True, slots=True)
-class _Function:
+class _CandidateFunction:
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Defined:
+class _TestFunction:
     node: ast.FunctionDef
 
 
-_Thing = _Known | _Later | _Function | _Defined | Safe
+_Thing = _Constant | _Deferred | _CandidateFunction | _TestFunction | Safe
 _Names = ChainMap[str, _Thing]
 
 
-_MATH: Mapping[str, _Known | Safe] = {
-    name: thing if isinstance(thing, Safe) else _Known(thing) for name, thing in MATH.items()
+_MATH: Mapping[str, _Constant | Safe] = {
+    name: thing if isinstance(thing, Safe) else _Constant(thing) for name, thing in MATH.items()
 }
 
 
-class _Reader:
+class _AssertionReader:
     """Follows the code with what is known of each name."""
 
     def __init__(self, functions: Sequence[str]) -> None:
-        self.functions = {name: _Function(name) for name in functions}
+        self.functions = {name: _CandidateFunction(name) for name in functions}
         self.names: _Names = ChainMap({}, dict(self.functions), dict(BUILTINS))
         self.found = Assertions()
         self.level = 0
@@ -137,7 +139,7 @@ class _Reader:
                 if isinstance(node, ast.Return) and node is not self.last:
                     raise NotPlainError("an early return")
             case ast.FunctionDef(decorator_list=[]):
-                names[node.name] = _Defined(node)
+                names[node.name] = _TestFunction(node)
             case ast.Import() | ast.ImportFrom():
                 self.imported(node, names)
             case ast.Assign(targets=[target], value=value):
@@ -146,7 +148,7 @@ class _Reader:
                 self.bind(target, self.value(value, names), names)
             case ast.For(orelse=[]):
                 for item in self.known(node.iter, names):
-                    self.bind(node.target, _Known(item), names)
+                    self.bind(node.target, _Constant(item), names)
                     self.body(node.body, names)
             case ast.If(orelse=[]) if _is_main(node.test):
                 self.body(node.body, names)
@@ -159,7 +161,7 @@ class _Reader:
 
     def assertion(self, node: ast.Assert, names: _Names) -> None:
         thing = self.value(node.test, names)
-        term = thing.term if isinstance(thing, _Later) else _constantly(thing.value)
+        term = thing.term if isinstance(thing, _Deferred) else _constantly(thing.value)
         self.found.assertions.append(Assertion(node.lineno, ast.unparse(node.test), term))
 
     def imported(self, node: ast.Import | ast.ImportFrom, names: _Names) -> None:
@@ -168,35 +170,35 @@ class _Reader:
             if isinstance(node, ast.ImportFrom):
                 found = _MATH.get(alias.name) if node.module == "math" else None
             else:
-                found = _Known(_MATH) if alias.name == "math" else None
+                found = _Constant(_MATH) if alias.name == "math" else None
             names.pop(name, None) if name in names.maps[0] else None
             if found is not None:
                 names[name] = found
             elif name in names:
                 raise NotPlainError(f"another {name}")
 
-    def bind(self, target: ast.expr, thing: _Known | _Later, names: _Names) -> None:
+    def bind(self, target: ast.expr, thing: _Constant | _Deferred, names: _Names) -> None:
         match target:
             case ast.Name(id=name):
                 names[name] = thing
-            case ast.Tuple(elts=parts) | ast.List(elts=parts) if isinstance(thing, _Known):
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) if isinstance(thing, _Constant):
                 items = list(thing.value)
                 if len(items) != len(parts):
                     raise NotPlainError("an uneven assignment")
                 for part, item in zip(parts, items, strict=True):
-                    self.bind(part, _Known(item), names)
+                    self.bind(part, _Constant(item), names)
             case _:
                 raise NotPlainError("an assignment")
 
     def called(self, node: ast.Call, names: _Names) -> None:
         """A call whose result nobody looks at: of a function of the code, or of the program."""
-        if isinstance(node.func, ast.Name) and isinstance(names.get(node.func.id), _Defined):
+        if isinstance(node.func, ast.Name) and isinstance(names.get(node.func.id), _TestFunction):
             if node.keywords:
                 raise NotPlainError("keyword arguments")
             self.inline(node.func.id, [self.thing(argument, names) for argument in node.args], names)
             return
         thing = self.value(node, names)
-        if not isinstance(thing, _Later):
+        if not isinstance(thing, _Deferred):
             raise NotPlainError("a call")
         term = thing.term
         text = ast.unparse(node)
@@ -204,7 +206,7 @@ class _Reader:
 
     def inline(self, name: str, arguments: list[_Thing], names: _Names) -> None:
         function = names[name]
-        if not isinstance(function, _Defined):
+        if not isinstance(function, _TestFunction):
             raise NotPlainError("a call")
         node = function.node
         given = [argument.arg for argument in node.args.args]
@@ -228,29 +230,29 @@ class _Reader:
 
     def known(self, node: ast.expr, names: _Names) -> Any:
         thing = self.value(node, names)
-        if not isinstance(thing, _Known):
+        if not isinstance(thing, _Constant):
             raise NotPlainError("an answer in another place than an assertion")
         return thing.value
 
-    def value(self, node: ast.expr, names: _Names) -> _Known | _Later:
+    def value(self, node: ast.expr, names: _Names) -> _Constant | _Deferred:
         match node:
             case ast.Constant():
-                return _Known(node.value)
+                return _Constant(node.value)
             case ast.Name() | ast.Attribute():
                 thing = self.looked_up(node, names)
-                if isinstance(thing, _Known | _Later) and thing != _Known(_MATH):
+                if isinstance(thing, _Constant | _Deferred) and thing != _Constant(_MATH):
                     return thing
                 raise NotPlainError("a function as a value")
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
                 kind = DISPLAYS[type(node)]
                 if all(type(part) is ast.Constant for part in parts):
-                    return _Known(kind([part.value for part in parts if type(part) is ast.Constant]))
+                    return _Constant(kind([part.value for part in parts if type(part) is ast.Constant]))
                 return self.combined(lambda *items: kind(items), parts, names)
             case ast.Dict(keys=keys, values=parts) if None not in keys:
                 count = len(keys)
                 return self.combined(
                     lambda *items: dict(
-                        zip(values.distinct(list(items[:count])), items[count:], strict=True)
+                        zip(decoding.distinct(list(items[:count])), items[count:], strict=True)
                     ),
                     [*keys, *parts],  # type: ignore[list-item]
                     names,
@@ -277,40 +279,40 @@ class _Reader:
             case ast.Name(id=name) if name in names:
                 return names[name]
             case ast.Attribute(value=ast.Name(id=name), attr=attribute):
-                if names.get(name) == _Known(_MATH) and attribute in _MATH:
+                if names.get(name) == _Constant(_MATH) and attribute in _MATH:
                     return _MATH[attribute]
         raise NotPlainError(ast.unparse(node))
 
     def combined(
         self, function: Callable[..., Any], parts: Sequence[ast.expr], names: _Names
-    ) -> _Known | _Later:
+    ) -> _Constant | _Deferred:
         """The function of the parts: at once where all are known, else when the answers are there."""
         things = [self.value(part, names) for part in parts]
-        if all(isinstance(thing, _Known) for thing in things):
-            return _Known(function(*(thing.value for thing in things if isinstance(thing, _Known))))
+        if all(isinstance(thing, _Constant) for thing in things):
+            return _Constant(function(*(thing.value for thing in things if isinstance(thing, _Constant))))
         terms = _terms(things)
-        return _Later(lambda answers: function(*[term(answers) for term in terms]))
+        return _Deferred(lambda answers: function(*[term(answers) for term in terms]))
 
-    def unary(self, node: ast.UnaryOp, names: _Names) -> _Known | _Later:
+    def unary(self, node: ast.UnaryOp, names: _Names) -> _Constant | _Deferred:
         function = UNARY[type(node.op)]
         if isinstance(node.op, ast.Not):
             return self.combined(function, [node.operand], names)
         return self.combined(lambda value: function(number(value)), [node.operand], names)
 
-    def binary(self, node: ast.BinOp, names: _Names) -> _Known | _Later:
+    def binary(self, node: ast.BinOp, names: _Names) -> _Constant | _Deferred:
         left, right = self.value(node.left, names), self.value(node.right, names)
         function = BINARY.get(type(node.op))
         if function is None:
             raise NotPlainError("an operator")
-        if isinstance(left, _Known) and isinstance(right, _Known):
-            return _Known(folded(node.op, function, left.value, right.value))
-        numbers = [side.value for side in (left, right) if isinstance(side, _Known)]
+        if isinstance(left, _Constant) and isinstance(right, _Constant):
+            return _Constant(folded(node.op, function, left.value, right.value))
+        numbers = [side.value for side in (left, right) if isinstance(side, _Constant)]
         if not isinstance(node.op, ast.Add | ast.Sub) or not numbers or type(numbers[0]) not in (int, float):
             raise NotPlainError("arithmetic with answers")
         one, other = _terms([left, right])
-        return _Later(lambda answers: function(number(one(answers)), number(other(answers))))
+        return _Deferred(lambda answers: function(number(one(answers)), number(other(answers))))
 
-    def boolean(self, node: ast.BoolOp, names: _Names) -> _Known | _Later:
+    def boolean(self, node: ast.BoolOp, names: _Names) -> _Constant | _Deferred:
         terms = _terms([self.value(part, names) for part in node.values])
         stops_at = isinstance(node.op, ast.Or)
 
@@ -321,9 +323,9 @@ class _Reader:
                     break
             return result
 
-        return _Later(decide)
+        return _Deferred(decide)
 
-    def comparison(self, node: ast.Compare, names: _Names) -> _Known | _Later:
+    def comparison(self, node: ast.Compare, names: _Names) -> _Constant | _Deferred:
         sides = [node.left, *node.comparators]
         functions = [COMPARE[type(op)] for op in node.ops]
         for op, one, other in zip(node.ops, sides, sides[1:], strict=False):
@@ -338,14 +340,14 @@ class _Reader:
 
         return self.combined(compare, sides, names)
 
-    def call(self, node: ast.Call, names: _Names) -> _Known | _Later:
+    def call(self, node: ast.Call, names: _Names) -> _Constant | _Deferred:
         function = self.looked_up(node.func, names)
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
         keys = [keyword.arg for keyword in node.keywords]
         if None in keys or any(isinstance(part, ast.Starred) for part in parts):
             raise NotPlainError("starred arguments")
         count = len(node.args)
-        if isinstance(function, _Function):
+        if isinstance(function, _CandidateFunction):
             known = [self.known(part, names) for part in parts]
             named = [isinstance(part, ast.Name) for part in parts]
             if any(name and not _is_fixed(value) for name, value in zip(named, known, strict=True)):
@@ -354,8 +356,8 @@ class _Reader:
                 raise NotPlainError("many calls")
             number = len(self.found.calls)
             keywords = dict(zip(keys, known[count:], strict=True))
-            self.found.calls.append(Call(function.name, known[:count], keywords))  # type: ignore[arg-type]
-            return _Later(lambda answers: answers[number]())
+            self.found.calls.append(ProgramCall(function.name, known[:count], keywords))  # type: ignore[arg-type]
+            return _Deferred(lambda answers: answers[number]())
         if not isinstance(function, Safe):
             raise NotPlainError("a call")
         apply = function.apply
@@ -364,7 +366,7 @@ class _Reader:
             parts,
             names,
         )
-        if isinstance(result, _Later) and not function.later:
+        if isinstance(result, _Deferred) and not function.later:
             raise NotPlainError("a function of an answer")
         return result
 
@@ -373,8 +375,8 @@ def _constantly(value: Any) -> _Term:
     return lambda _: value
 
 
-def _terms(things: Sequence[_Known | _Later]) -> list[_Term]:
-    return [thing.term if isinstance(thing, _Later) else _constantly(thing.value) for thing in things]
+def _terms(things: Sequence[_Constant | _Deferred]) -> list[_Term]:
+    return [thing.term if isinstance(thing, _Deferred) else _constantly(thing.value) for thing in things]
 
 
 def _is_fixed(value: Any) -> bool:

@@ -15,7 +15,7 @@ MAX_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Artefact:
+class BuildArtifact:
     """What came of compiling one source: the compiler's report, with what it made where it made something."""
 
     report: Report
@@ -29,13 +29,13 @@ class Artefact:
         return sum(map(len, parts)) + 1024
 
 
-class Artefacts:
-    """Artefacts by key, no more than ``max_bytes`` of them: the one unused for longest goes first.
+class BuildCache:
+    """Artifacts by key, no more than ``max_bytes`` of them: the one unused for longest goes first.
 
     Safe to share between threads. What several ask for at once is made once.
 
-    >>> kept = Artefacts()
-    >>> kept.get("a", lambda: Artefact(Report(status="ok"))).report.status
+    >>> kept = BuildCache()
+    >>> kept.get("a", lambda: BuildArtifact(Report(status="ok"))).report.status
     'ok'
     >>> len(kept)
     1
@@ -44,27 +44,27 @@ class Artefacts:
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self.max_bytes = max_bytes
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, Artefact] = OrderedDict()
+        self._kept: OrderedDict[str, BuildArtifact] = OrderedDict()
         self._size = 0
-        self._in_the_making: dict[str, Future[Artefact]] = {}
+        self._in_the_making: dict[str, Future[BuildArtifact]] = {}
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, key: str, make: Callable[[], Artefact]) -> Artefact:
-        """The artefact of that key, made if there is none. Raises what ``make`` raises."""
+    def get(self, key: str, make: Callable[[], BuildArtifact]) -> BuildArtifact:
+        """The artifact of that key, made if there is none. Raises what ``make`` raises."""
         with self._lock:
             if (kept := self._kept.get(key)) is not None:
                 self._kept.move_to_end(key)
                 return kept
             waiting = self._in_the_making.get(key)
             if waiting is None:
-                made: Future[Artefact] = Future()
+                made: Future[BuildArtifact] = Future()
                 self._in_the_making[key] = made
         if waiting is not None:
             return waiting.result()
         try:
-            artefact = make()
+            artifact = make()
         except BaseException as error:
             with self._lock:
                 del self._in_the_making[key]
@@ -72,16 +72,16 @@ class Artefacts:
             raise
         with self._lock:
             del self._in_the_making[key]
-            if artefact.lasting:
-                self._keep(key, artefact)
-        made.set_result(artefact)
-        return artefact
+            if artifact.lasting:
+                self._keep(key, artifact)
+        made.set_result(artifact)
+        return artifact
 
-    def _keep(self, key: str, artefact: Artefact) -> None:
-        if artefact.size > self.max_bytes:
+    def _keep(self, key: str, artifact: BuildArtifact) -> None:
+        if artifact.size > self.max_bytes:
             return
-        self._kept[key] = artefact
-        self._size += artefact.size
+        self._kept[key] = artifact
+        self._size += artifact.size
         while self._size > self.max_bytes:
             _, oldest = self._kept.popitem(last=False)
             self._size -= oldest.size

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from guerdon.sandbox.cases import TestResult
-from guerdon.sandbox.comparison import Comparison
 from guerdon.sandbox.execution import Executor, Report, Status
+from guerdon.sandbox.grading.cases import TestResult
+from guerdon.sandbox.grading.comparison import Comparison
 from guerdon.sandbox.limits import Limits
 
 SYNTAX_ERRORS = ("SyntaxError", "IndentationError", "TabError")
@@ -20,7 +20,7 @@ REVEALED = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class ProgramUnderTest:
     """What is tested, and how."""
 
     executor: Executor
@@ -66,7 +66,7 @@ def failed(
     )
 
 
-def exception_words(account: Any) -> tuple[str, str]:
+def exception_message(account: Any) -> tuple[str, str]:
     """What to say of an exception that a program accounts for: to everybody, and to the owner of the tests.
 
     The account is the program's own words, so everybody gets to know no more than a built-in name and a line.

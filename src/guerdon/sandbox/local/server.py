@@ -14,13 +14,13 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from guerdon.sandbox import workdirs
-from guerdon.sandbox.environment import AT_START, BOX, Spec, bubblewrap_line, configuration
-from guerdon.sandbox.exchange import Exchange, unpacked
-from guerdon.sandbox.execution import Job, Report, Status, Tier
+from guerdon.sandbox.execution import Report, SandboxJob, Status, Tier
 from guerdon.sandbox.inside.numbers import machine
-from guerdon.sandbox.inside.request import Answer, Request
-from guerdon.sandbox.watch import LOOK_S, Watch
+from guerdon.sandbox.inside.request import JobRequest, RunOutcome
+from guerdon.sandbox.local import workdirs
+from guerdon.sandbox.local.environment import AT_START, BOX, Spec, bubblewrap_line, configuration
+from guerdon.sandbox.local.job_files import JobFiles, unpacked
+from guerdon.sandbox.local.usage import POLL_S, UsageMonitor
 
 START_S = 30.0
 """Seconds that a fork server may take to start, its preloaded modules included."""
@@ -40,7 +40,7 @@ class UnavailableError(Exception):
     """A fork server of this kind cannot be started here; the message says why."""
 
 
-class ForkServer:
+class ForkServerHandle:
     """A running fork server. One job at a time, from one thread at a time.
 
     Raises UnavailableError where it cannot be started, and InputError for a module that is not there.
@@ -59,12 +59,12 @@ class ForkServer:
         """The memory file in which whoever fails to start leaves word."""
         self._box: str | None = None
         self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._lane, lane = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._direct, direct = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._poller = select.poll()
         self._poller.register(self._control, select.POLLIN)
         try:
-            with control, lane:
-                self._start([control.fileno(), lane.fileno()])
+            with control, direct:
+                self._start([control.fileno(), direct.fileno()])
             self._await_ready(time.monotonic() + START_S)
         except OSError as error:
             self.close()
@@ -78,7 +78,7 @@ class ForkServer:
             machine()
         except OSError as error:
             raise UnavailableError(str(error)) from None
-        folder = os.path.dirname(os.path.abspath(__file__))
+        folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         box = BOX
         before: list[str] = []
         program = shutil.which("bwrap")
@@ -88,11 +88,11 @@ class ForkServer:
             raise UnavailableError("bubblewrap is not installed: apt-get install bubblewrap")
         # The process as a whole is meant: it may go on when the thread that is here has long ended.
         owner = os.pidfd_open(os.getpid())
-        told, tell = os.pipe()
+        info_reader, info_writer = os.pipe()
         try:
             inherited = [*theirs, owner]
             if self.tier == "bubblewrap" and program is not None:
-                before = bubblewrap_line(self.spec, folder, program, tell)
+                before = bubblewrap_line(self.spec, folder, program, info_writer)
             self._messages = os.memfd_create("messages", os.MFD_CLOEXEC)
             self._process = subprocess.Popen(
                 [*before, self.spec.python, "-s", "-P", "-S", "-X", "utf8", "-c", _BOOT, folder]
@@ -101,24 +101,24 @@ class ForkServer:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._messages,
-                pass_fds=[*inherited, tell] if before else inherited,
+                pass_fds=[*inherited, info_writer] if before else inherited,
                 start_new_session=True,
                 cwd="/",
             )
-            os.close(tell)
-            tell = -1
-            if before and (text := _whole(told)):
-                self._know(json.loads(text)["child-pid"])
+            os.close(info_writer)
+            info_writer = -1
+            if before and (text := _whole(info_reader)):
+                self._track_process(json.loads(text)["child-pid"])
         except OSError as error:
             raise UnavailableError(f"{error.filename or self.spec.python}: {error.strerror}") from None
         finally:
-            for descriptor in (owner, told, tell):
+            for descriptor in (owner, info_reader, info_writer):
                 if descriptor >= 0:
                     os.close(descriptor)
         with suppress(OSError):  # it has ended already; why is read from its messages
             self._control.send(json.dumps(configuration(self.spec, box)).encode())
 
-    def _know(self, pid: int) -> None:
+    def _track_process(self, pid: int) -> None:
         """Keeps hold of the process that forks."""
         self.pid = pid
         with suppress(ProcessLookupError):  # it has ended already
@@ -128,16 +128,16 @@ class ForkServer:
 
     def _await_ready(self, deadline: float) -> None:
         while True:
-            heard = self._hear(deadline)
-            if not heard:
+            received = self._receive(deadline)
+            if not received:
                 words = os.pread(self._messages, 4096, 0).decode("utf-8", "replace").strip().splitlines()
                 why = words[-1] if words else f"the {self.tier} sandbox did not start, and did not say why"
                 raise UnavailableError(why)
-            said: dict[str, Any] = json.loads(heard)
+            said: dict[str, Any] = json.loads(received)
             if "failed" in said:
                 raise UnavailableError(said["failed"])
             if "pid" in said and self.tier != "bubblewrap":
-                self._know(said["pid"])
+                self._track_process(said["pid"])
             if "ready" in said:
                 self._most_memory = said["memory"]
                 os.close(self._messages)
@@ -147,7 +147,7 @@ class ForkServer:
                     self._process.wait()
                 return
 
-    def _hear(self, deadline: float) -> bytes:
+    def _receive(self, deadline: float) -> bytes:
         """The next message; nothing where there will be none."""
         try:
             if not self._poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
@@ -156,7 +156,7 @@ class ForkServer:
         except OSError:
             return b""
 
-    def do(self, job: Job) -> Report:
+    def do(self, job: SandboxJob) -> Report:
         """Runs a job and waits for it.
 
         Raises ServerLostError where nothing comes of it, and UnavailableError where this process has not what
@@ -169,11 +169,11 @@ class ForkServer:
                 "lower memory_mb, or raise the limit of this process (ulimit -v)"
             )
         try:
-            exchange = Exchange(job)
+            job_files = JobFiles(job)
         except OSError as error:
             raise UnavailableError(f"no files in memory for a program: {error.strerror}") from None
         try:
-            request = Request(
+            request = JobRequest(
                 job.kind,
                 cpu_s=limits.cpu_s,
                 wall_s=limits.wall_s,
@@ -182,61 +182,61 @@ class ForkServer:
                 scratch=limits.scratch_mb << 20,
                 processes=limits.processes,
                 steps=job.steps,
-                names="".join(exchange.descriptors),
+                names="".join(job_files.descriptors),
                 collect=job.collect,
             )
-            rights = array.array("i", exchange.descriptors.values())
-            way = self._lane if request.single else self._control
+            rights = array.array("i", job_files.descriptors.values())
+            way = self._direct if request.single else self._control
             try:
                 way.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
             except OSError as error:
                 raise ServerLostError(f"the fork server is gone: {error.strerror}") from None
             ends = time.monotonic() + min(limits.wall_s * job.steps, job.patience_s or float("inf"))
             if job.kind == "command" or limits.processes > 1:
-                self._look_after(job, ends)
+                self._monitor(job, ends)
             elif job.steps > 1 or job.patience_s is not None:
                 # A program may give answers without end, each of which winds up the fork server's clocks.
                 self._end_at(ends)
-            heard = self._hear(ends + GRACE_S)
-            if not heard:
+            received = self._receive(ends + GRACE_S)
+            if not received:
                 raise ServerLostError("the fork server ended, or hung, while it ran the program")
-            return self._report(job, exchange, Answer.unpacked(heard))
+            return self._report(job, job_files, RunOutcome.unpacked(received))
         finally:
-            exchange.close()
+            job_files.close()
 
     def _end_at(self, ends: float) -> None:
         """Returns when there is an answer, which a run is made to give then, or when there will be none."""
         deadline = ends + GRACE_S
         while ends < deadline and not self._poller.poll(max(0.0, ends - time.monotonic()) * 1000):
-            # What comes before the fork server has begun with the run is not heard, so it is said again.
-            self._tell("timeout")
-            ends = time.monotonic() + LOOK_S
+            # What comes before the fork server has begun with the run is not received, so it is said again.
+            self._end_run("timeout")
+            ends = time.monotonic() + POLL_S
 
-    def _tell(self, reason: str) -> None:
+    def _end_run(self, reason: str) -> None:
         """Ends the run. Should it have ended by itself by now, this does nothing."""
         with suppress(OSError):
             self._control.send(reason.encode())
 
-    def _look_after(self, job: Job, ends: float) -> None:
-        """Returns when there is an answer, or the run was told to end, since its time is over or it uses too much."""
+    def _monitor(self, job: SandboxJob, ends: float) -> None:
+        """Returns when there is an answer, or once the run is stopped for its time or its usage."""
         limits = job.limits
-        watch = Watch(
+        monitor = UsageMonitor(
             self.pid,
             memory=(limits.memory_mb << 20) * (2 if job.kind == "pair" else 1),
             cpu_s=limits.cpu_s * job.steps,
             processes=limits.processes,
             mappings=job.kind == "command",
         )
-        while not self._poller.poll(LOOK_S * 1000):
-            reason = watch.look() or ("timeout" if time.monotonic() > ends else "")
+        while not self._poller.poll(POLL_S * 1000):
+            reason = monitor.exceeded() or ("timeout" if time.monotonic() > ends else "")
             if reason:
-                self._tell(reason)
+                self._end_run(reason)
                 return
 
-    def _report(self, job: Job, exchange: Exchange, answer: Answer) -> Report:
+    def _report(self, job: SandboxJob, job_files: JobFiles, answer: RunOutcome) -> Report:
         size = job.limits.output_kb * 1024
-        stdout, more_out = exchange.read("o", size)
-        stderr, more_err = exchange.read("e", size)
+        stdout, more_out = job_files.read("o", size)
+        stderr, more_err = job_files.read("e", size)
         number = answer.status
         signalled = os.WTERMSIG(number) if os.WIFSIGNALED(number) else None
         exit_code = os.WEXITSTATUS(number) if os.WIFEXITED(number) else None
@@ -249,8 +249,8 @@ class ForkServer:
             signal=signalled,
             stdout=stdout,
             stderr=stderr,
-            answers=exchange.answers(),
-            collected=unpacked(exchange.collected()),
+            answers=job_files.answers(),
+            collected=unpacked(job_files.collected()),
             cpu_s=answer.cpu_s,
             wall_s=answer.wall_s,
             memory_mb=answer.memory_kb / 1024,
@@ -268,7 +268,7 @@ class ForkServer:
 
     def _let_go(self) -> None:
         self._control.close()
-        self._lane.close()
+        self._direct.close()
         for descriptor in (self._handle, self._messages):
             if descriptor is not None and descriptor >= 0:
                 os.close(descriptor)

@@ -4,54 +4,53 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import dataclass
 from typing import Any
 
-from guerdon.sandbox.asserts import Reading
-from guerdon.sandbox.cases import TestResult
-from guerdon.sandbox.execution import NO_VERDICT, Job, Report
-from guerdon.sandbox.inside import values
-from guerdon.sandbox.verdicts import MOST_LINES, Program, as_text, exception_words, failed, result
+from guerdon.sandbox.execution import NO_VERDICT, Report, SandboxJob
+from guerdon.sandbox.grading.assert_tests import AssertPlan
+from guerdon.sandbox.grading.cases import TestResult
+from guerdon.sandbox.grading.verdicts import (
+    MOST_LINES,
+    ProgramUnderTest,
+    as_text,
+    exception_message,
+    failed,
+    result,
+)
+from guerdon.sandbox.inside import decoding
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A test with how it is to be run."""
-
-    reading: Reading
-
-
-def run(setting: Program, test: Planned) -> TestResult:
+def run(under_test: ProgramUnderTest, plan: AssertPlan) -> TestResult:
     """The result of the test."""
-    return _live(setting, test.reading) if test.reading.way == "live" else _pair(setting, test.reading)
+    return _live(under_test, plan) if plan.mode == "live" else _pair(under_test, plan)
 
 
-def _pair(setting: Program, reading: Reading) -> TestResult:
-    options = {"prelude": setting.prelude, "plan": reading.plan}
-    report = setting.executor.execute(_job(setting, "pair", options))
-    return _verdict(report, reading, _outcome(report.answers, 4))
+def _pair(under_test: ProgramUnderTest, plan: AssertPlan) -> TestResult:
+    options = {"prelude": under_test.prelude, "plan": plan.test_plan}
+    report = under_test.executor.execute(_job(under_test, "pair", options))
+    return _verdict(report, plan, _outcome(report.answers, 4))
 
 
-def _live(setting: Program, reading: Reading) -> TestResult:
+def _live(under_test: ProgramUnderTest, plan: AssertPlan) -> TestResult:
     nonce = secrets.token_hex(16)
-    options = {"prelude": setting.prelude, "plan": {}, "live": reading.plan, "nonce": nonce}
-    report = setting.executor.execute(_job(setting, "calls", options, steps=2))
+    options = {"prelude": under_test.prelude, "plan": {}, "live": plan.test_plan, "nonce": nonce}
+    report = under_test.executor.execute(_job(under_test, "calls", options, steps=2))
     outcome = _outcome(report.answers.rstrip().rpartition(b"\n")[2], 4)
     if outcome and outcome[0] == "failed" and isinstance(outcome[1], list):
-        words, revealing = exception_words(outcome[1:])
+        words, revealing = exception_message(outcome[1:])
         detail = f"the program raised {words}"
         return result(report, False, detail, revealing, status="error", tamper_resistant=False)
     outcome = [*outcome[1:], ""] if outcome and outcome[0] == nonce else []
-    return _verdict(report, reading, outcome)
+    return _verdict(report, plan, outcome)
 
 
-def _job(setting: Program, kind: Any, options: dict[str, Any], steps: int = 1) -> Job:
-    return Job(
+def _job(under_test: ProgramUnderTest, kind: Any, options: dict[str, Any], steps: int = 1) -> SandboxJob:
+    return SandboxJob(
         kind=kind,
-        program=setting.source,
+        program=under_test.source,
         questions=json.dumps(options).encode("ascii"),
-        files=setting.files,
-        limits=setting.limits,
+        files=under_test.files,
+        limits=under_test.limits,
         steps=steps,
     )
 
@@ -59,14 +58,14 @@ def _job(setting: Program, kind: Any, options: dict[str, Any], steps: int = 1) -
 def _outcome(line: bytes, parts: int) -> list[Any]:
     """The one line that was written at the end; empty where there is no such line."""
     try:
-        outcome = values.loads(line.strip())
-    except values.DecodingError:
+        outcome = decoding.loads(line.strip())
+    except decoding.DecodingError:
         return []
     return outcome if type(outcome) is list and len(outcome) == parts else []
 
 
-def _verdict(report: Report, reading: Reading, outcome: list[Any]) -> TestResult:
-    guarded = reading.tamper_resistant
+def _verdict(report: Report, plan: AssertPlan, outcome: list[Any]) -> TestResult:
+    guarded = plan.tamper_resistant
     if report.status in NO_VERDICT:
         return failed(report, report.detail or report.status, tamper_resistant=guarded)
     if report.status != "ok" or not outcome:
@@ -74,12 +73,12 @@ def _verdict(report: Report, reading: Reading, outcome: list[Any]) -> TestResult
             "the test did not get to its end" if report.status == "ok" else report.status
         )
         return failed(report, detail, tamper_resistant=guarded)
-    word, line, told, last = outcome
+    word, line, text_of_outcome, last = outcome
     known = type(line) is int and 0 < line < MOST_LINES
     where = f"line {line} of the test" if known else "the test"
-    source = reading.plan["code"].split("\n")
+    source = plan.test_plan["code"].split("\n")
     text = source[line - 1].strip() if known and line <= len(source) else ""
-    message = as_text(told)
+    message = as_text(text_of_outcome)
     revealing = "; ".join(part for part in (f"{where}: {text}", message, as_text(last)) if part)
     if word == "passed":
         return result(report, True, tamper_resistant=guarded)

@@ -6,19 +6,19 @@ import json
 import os
 from collections.abc import Mapping
 
-from guerdon.sandbox.execution import Job
+from guerdon.sandbox.execution import SandboxJob
 
 MAX_ANSWERS = 16 << 20
 MAX_COLLECTED = 256 << 20
 
 
-class Exchange:
+class JobFiles:
     """The memory files of one job, each by the letter that ``inside.child`` knows it by.
 
     Raises OSError where this process may not open as many.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: SandboxJob) -> None:
         self.descriptors: dict[str, int] = {}
         try:
             for letter, content in _contents(job).items():
@@ -52,7 +52,7 @@ class Exchange:
             os.close(descriptor)
 
 
-def _contents(job: Job) -> dict[str, bytes]:
+def _contents(job: SandboxJob) -> dict[str, bytes]:
     contents = {"o": b"", "e": b""}
     if job.kind != "command":
         contents["p"] = job.program

@@ -10,17 +10,17 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
-LOOK_S = 0.025
+POLL_S = 0.025
 """Seconds between two looks."""
 THREADS = 64
 """Threads beside the processes that a run may have."""
 _TICK = os.sysconf("SC_CLK_TCK")
 _NO_FILE = b"/dev/zero (deleted)\n"
-_TOLD = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+_LISTS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 """Whether this kernel tells the children of a process."""
 
 
-class Watch:
+class UsageMonitor:
     """Adds up what all descendants of the process ``root`` use, but not that process itself.
 
     ``memory`` is in bytes, ``cpu_s`` in seconds. With ``mappings`` shared mappings without a file count as a
@@ -37,7 +37,7 @@ class Watch:
         self.tasks = processes + THREADS
         self.mappings = mappings
 
-    def look(self) -> str:
+    def exceeded(self) -> str:
         """Why the run is to be ended: ``memory_limit``, ``timeout`` or ``process_limit``; nothing to say if not."""
         pids = descendants(self.root)
         seconds, tasks, resident, tables = 0.0, 0, 0, 0
@@ -65,7 +65,7 @@ def descendants(root: int) -> list[int]:
     """All processes below one: its children, their children, and so on."""
     found: list[int] = []
     parents = [root]
-    known = None if _TOLD else _children_of_all()
+    known = None if _LISTS_CHILDREN else _children_of_all()
     while parents:
         parent = parents.pop()
         children = children_of(parent) if known is None else known.get(parent, [])
@@ -76,7 +76,7 @@ def descendants(root: int) -> list[int]:
 
 def children_of(pid: int) -> list[int]:
     """The children of all threads of a process; none where it is gone."""
-    if not _TOLD:
+    if not _LISTS_CHILDREN:
         return _children_of_all().get(pid, [])
     children: list[int] = []
     with suppress(OSError):

@@ -14,7 +14,7 @@ from guerdon.reward.options import RewardOptions
 from guerdon.reward.scorers.base import Explicit
 from guerdon.reward.scorers.composite import Component, named_components
 from guerdon.reward.versioning.version import Watch
-from guerdon.trainers.foreign.base import Adopted, columns_of, picture_of, truth_of
+from guerdon.trainers.foreign.base import ForeignScorer, columns_of, fingerprint_data_of, truth_of
 from guerdon.types import EvaluateResult, MetricResult, Sample
 
 
@@ -53,7 +53,7 @@ def _task_of(target: Any) -> tuple[Any, Any]:
     return cls, config
 
 
-class TaskReward(Adopted):
+class TaskReward(ForeignScorer):
     """One reward, metric or judge of a task."""
 
     package = "verifiers"
@@ -69,7 +69,7 @@ class TaskReward(Adopted):
     async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
         invoke = import_module("verifiers.v1.utils.decorators").invoke
         data = self._data(sample, explicit)
-        task = self.adopted(data, self._config)
+        task = self.target(data, self._config)
         value = await invoke(self._hook(task), {"task": data, "trace": _trace_of(task, sample)})
         if not isinstance(value, Mapping):
             return to_result(value, self.name)
@@ -85,7 +85,7 @@ class TaskReward(Adopted):
 
     def _data(self, sample: Sample, explicit: Explicit) -> Any:
         """The task's data: its fields by the names of the columns, the prompt as the conversation so far."""
-        kind = self.adopted.data_type()
+        kind = self.target.data_type()
         truth = truth_of(sample)
         given = {"answer": truth, "ground_truth": truth, **columns_of(sample, explicit)}
         fields = {name: given[name] for name in kind.model_fields if given.get(name) is not None}
@@ -94,8 +94,8 @@ class TaskReward(Adopted):
         )
 
     def picture(self, watch: Watch) -> Any:
-        function = inspect.unwrap(self._hook(_prototype(self.adopted, self._config)))
-        return [picture_of(function, self.package, watch), self._config.model_dump(mode="json")]
+        function = inspect.unwrap(self._hook(_prototype(self.target, self._config)))
+        return [fingerprint_data_of(function, self.package, watch), self._config.model_dump(mode="json")]
 
 
 def _prototype(cls: Any, config: Any) -> Any:

@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from guerdon.errors import InputError
-from guerdon.sandbox.build_cache import Artefact, Artefacts, key_of
-from guerdon.sandbox.cases import StdinTest, Test, TestResult
-from guerdon.sandbox.execution import NO_VERDICT, Executor, Job, Report
-from guerdon.sandbox.languages import Recipe, Toolchain, how_to_install
+from guerdon.sandbox.execution import NO_VERDICT, Executor, Report, SandboxJob
+from guerdon.sandbox.grading.cases import StdinTest, Test, TestResult
+from guerdon.sandbox.languages.build_cache import BuildArtifact, BuildCache, key_of
+from guerdon.sandbox.languages.toolchains import Language, Toolchain, how_to_install
 from guerdon.sandbox.limits import Limits
 
 COMPILE = Limits(cpu_s=10.0, wall_s=60.0, memory_mb=1024, output_kb=256, processes=32, scratch_mb=128)
-"""What compiling may use; processor time is the recipe's own."""
+"""What compiling may use; processor time is the language's own."""
 _ERROR_LINE = re.compile(rb"^.*\berror\b.*$", re.M | re.I)
 _RAISED = re.compile(rb"^\S.*(?:Error\b|Exception\b|panicked|panic:).*$", re.M)
 """What runtimes say of an error that nobody caught, before or after much else."""
 
 
-class Polyglot:
+class LanguageRunner:
     """An executor of programs of one language, with another executor for the commands that this takes.
 
     A job of kind ``program`` whose source is ``source`` is run in the language; every other job goes to the
@@ -31,19 +31,19 @@ class Polyglot:
     def __init__(
         self,
         executor: Executor,
-        recipe: Recipe,
-        artefacts: Artefacts,
+        language: Language,
+        build_cache: BuildCache,
         source: bytes,
         files: Mapping[str, bytes],
         *,
         toolchain: Toolchain | None,
     ) -> None:
         self.executor = executor
-        self.recipe = recipe
-        self.artefacts = artefacts
+        self.language = language
+        self.build_cache = build_cache
         self.source = source
-        self.file, self._text = recipe.laid_out(source)
-        self.files = {**files, **recipe.helpers, self.file: self._text}
+        self.file, self._text = language.source_file(source)
+        self.files = {**files, **language.helpers, self.file: self._text}
         self.toolchain = toolchain
 
     def compiled(self) -> Report:
@@ -52,30 +52,30 @@ class Polyglot:
         Compiles once for all who ask with the same source, files and tools.
         """
         if self.toolchain is None:
-            return Report(status="unavailable", detail=how_to_install(self.recipe))
-        if not self.recipe.compile:
+            return Report(status="unavailable", detail=how_to_install(self.language))
+        if not self.language.compile:
             return Report(status="ok", collected=self.files)
-        command = self.toolchain.command(self.recipe.compile, self.file, COMPILE.memory_mb)
-        parts = [self.recipe.name, self.toolchain.identity, *command, self.file]
+        command = self.toolchain.command(self.language.compile, self.file, COMPILE.memory_mb)
+        parts = [self.language.name, self.toolchain.identity, *command, self.file]
         for name in sorted(self.files):
             parts += [name, self.files[name].decode("latin-1")]
-        return self.artefacts.get(key_of(parts), lambda: self._compile(command)).report
+        return self.build_cache.get(key_of(parts), lambda: self._compile(command)).report
 
-    def _compile(self, command: tuple[str, ...]) -> Artefact:
+    def _compile(self, command: tuple[str, ...]) -> BuildArtifact:
         assert self.toolchain is not None
-        job = Job(
+        job = SandboxJob(
             kind="command",
             arguments=command,
             environment=self.toolchain.environment(),
             files=self.files,
-            collect=self.recipe.made,
-            limits=replace(COMPILE, cpu_s=self.recipe.compile_cpu_s),
+            collect=self.language.outputs,
+            limits=replace(COMPILE, cpu_s=self.language.compile_cpu_s),
         )
         report = self.executor.execute(job)
         if report.status in NO_VERDICT:
-            return Artefact(report, lasting=False)
+            return BuildArtifact(report, lasting=False)
         if report.status == "ok" and report.collected:
-            return Artefact(replace(report, compiled=True))
+            return BuildArtifact(replace(report, compiled=True))
         said = report.stderr or report.stdout
         if report.status in ("ok", "error"):
             line = _ERROR_LINE.search(said)
@@ -92,7 +92,7 @@ class Polyglot:
             detail=f"compile error: {detail}",
             compiled=False,
         )
-        return Artefact(failed, lasting=report.status in ("ok", "error"))
+        return BuildArtifact(failed, lasting=report.status in ("ok", "error"))
 
     def refusal(self, tests: Sequence[Test]) -> TestResult | None:
         """The result of every test of a program that does not compile, or for which there are no tools.
@@ -103,7 +103,7 @@ class Polyglot:
             if not isinstance(test, StdinTest):
                 kind = type(test).__name__
                 raise InputError(
-                    f"test {number} is a {kind}: programs in {self.recipe.name} take StdinTest only"
+                    f"test {number} is a {kind}: programs in {self.language.name} take StdinTest only"
                 )
         made = self.compiled()
         if made.status == "ok":
@@ -119,46 +119,46 @@ class Polyglot:
             tier=made.tier,
         )
 
-    def execute(self, job: Job) -> Report:
+    def execute(self, job: SandboxJob) -> Report:
         """Runs the job and waits for it. Never raises for what the program did."""
         if job.kind != "program" or job.program != self.source:
             return self.executor.execute(job)
         made = self.compiled()
         if made.status != "ok" or self.toolchain is None:
             return made
-        recipe, asked = self.recipe, job.limits
+        language, asked = self.language, job.limits
         size = sum(map(len, made.collected.values()))
         limits = replace(
             asked,
-            memory_mb=asked.memory_mb + recipe.overhead_mb,
-            processes=max(asked.processes, recipe.processes),
+            memory_mb=asked.memory_mb + language.overhead_mb,
+            processes=max(asked.processes, language.processes),
             scratch_mb=asked.scratch_mb + (size >> 20) + 1,
         )
         report = self.executor.execute(
-            Job(
+            SandboxJob(
                 kind="command",
                 arguments=(
-                    *self.toolchain.command(recipe.run, self.file, asked.memory_mb),
+                    *self.toolchain.command(language.run, self.file, asked.memory_mb),
                     *job.arguments,
                 ),
                 environment=self.toolchain.environment(),
                 files={**job.files, **made.collected},
                 stdin=job.stdin,
-                stack_mb=recipe.stack_mb,
+                stack_mb=language.stack_mb,
                 limits=limits,
                 patience_s=job.patience_s,
             )
         )
-        return replace(self._told(report, limits.memory_mb), compiled=made.compiled)
+        return replace(self._with_runtime_message(report, limits.memory_mb), compiled=made.compiled)
 
-    def _told(self, report: Report, memory_mb: int) -> Report:
+    def _with_runtime_message(self, report: Report, memory_mb: int) -> Report:
         """The report, with what the runtime says of memory, in words of its own, put as every run's is."""
         if report.status not in ("error", "killed"):
             return report
         full = report.signal is not None and report.memory_mb > 0.9 * memory_mb
-        if full or re.search(self.recipe.out_of_memory, report.stderr[-16_384:]):
+        if full or re.search(self.language.out_of_memory, report.stderr[-16_384:]):
             return replace(report, status="memory_limit", detail="it outgrew its memory limit")
-        told = _RAISED.search(report.stderr)
-        if report.status == "error" and told is not None:
-            return replace(report, detail=told[0].strip()[:200].decode("utf-8", "replace"))
+        raised = _RAISED.search(report.stderr)
+        if report.status == "error" and raised is not None:
+            return replace(report, detail=raised[0].strip()[:200].decode("utf-8", "replace"))
         return report

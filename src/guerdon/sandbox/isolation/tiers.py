@@ -7,10 +7,15 @@ import threading
 from dataclasses import dataclass, replace
 
 from guerdon.errors import InputError
-from guerdon.sandbox.environment import Spec
 from guerdon.sandbox.execution import Tier
-from guerdon.sandbox.self_test import Finding, TrialError, tried_escapes, tried_limits
-from guerdon.sandbox.server import ForkServer, ServerLostError, UnavailableError
+from guerdon.sandbox.isolation.self_test import (
+    SelfTestError,
+    SelfTestResult,
+    run_escape_attempts,
+    run_limit_tests,
+)
+from guerdon.sandbox.local.environment import Spec
+from guerdon.sandbox.local.server import ForkServerHandle, ServerLostError, UnavailableError
 
 TIERS: tuple[Tier, ...] = ("native", "bubblewrap", "landlock")
 """From the strongest to the weakest that still is one."""
@@ -28,10 +33,10 @@ class TierReport:
     available: bool
     reason: str = ""
     """Why it is not to be had."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[SelfTestResult, ...] = ()
 
     @property
-    def leaks(self) -> tuple[Finding, ...]:
+    def leaks(self) -> tuple[SelfTestResult, ...]:
         """What did not hold."""
         return tuple(found for found in self.findings if not found.held)
 
@@ -72,12 +77,12 @@ def examine(tier: Tier) -> TierReport:
 
 def _examine(tier: Tier) -> TierReport:
     try:
-        server = ForkServer(Spec(tier))
+        server = ForkServerHandle(Spec(tier))
         try:
-            return TierReport(tier, True, "", tuple(tried_escapes(server)))
+            return TierReport(tier, True, "", tuple(run_escape_attempts(server)))
         finally:
             server.close()
-    except (UnavailableError, ServerLostError, TrialError) as error:
+    except (UnavailableError, ServerLostError, SelfTestError) as error:
         return TierReport(tier, False, str(error))
 
 
@@ -86,9 +91,9 @@ def examine_limits(report: TierReport) -> TierReport:
     if not report.available:
         return report
     try:
-        found = tuple(tried_limits(lambda: ForkServer(Spec(report.tier))))
+        found = tuple(run_limit_tests(lambda: ForkServerHandle(Spec(report.tier))))
     except (UnavailableError, ServerLostError) as error:
-        found = (Finding("limits", False, str(error)),)
+        found = (SelfTestResult("limits", False, str(error)),)
     return replace(report, findings=report.findings + found)
 
 

@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from guerdon.sandbox import inside
-from guerdon.sandbox.environment import ENVIRONMENT
-from guerdon.sandbox.execution import Job
+from guerdon.sandbox.execution import SandboxJob
 from guerdon.sandbox.limits import Limits
-from guerdon.sandbox.server import ForkServer
-from guerdon.sandbox.watch import descendants
+from guerdon.sandbox.local.environment import ENVIRONMENT
+from guerdon.sandbox.local.server import ForkServerHandle
+from guerdon.sandbox.local.usage import descendants
 
 
-class TrialError(Exception):
+class SelfTestError(Exception):
     """A trial that could not be made; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SelfTestResult:
     """What became of the attempts at one thing."""
 
     what: str
@@ -34,8 +34,8 @@ class Finding:
     """How it was refused, or what came through."""
 
 
-def tried_escapes(server: ForkServer) -> list[Finding]:
-    """What gets out. Raises TrialError where that could not be tried, and ServerLostError."""
+def run_escape_attempts(server: ForkServerHandle) -> list[SelfTestResult]:
+    """What gets out. Raises SelfTestError where that could not be tried, and ServerLostError."""
     program = importlib.resources.files(inside).joinpath("escapes.py").read_bytes()
     # What programs are given by us may have the same name as what this process has.
     allowed = {"HOME", "PWD", "TMPDIR", "LC_CTYPE", *ENVIRONMENT}
@@ -49,7 +49,7 @@ def tried_escapes(server: ForkServer) -> list[Finding]:
             os.chmod(each, 0o755)
         os.chmod(folder, 0o755)
         before = [_state_of(each) for each in files]
-        job = Job(
+        job = SandboxJob(
             kind="program",
             program=program,
             arguments=(file, str(os.getpid()), variables),
@@ -58,11 +58,15 @@ def tried_escapes(server: ForkServer) -> list[Finding]:
         report = server.do(job)
         if report.status != "ok":
             said = report.stderr.decode("utf-8", "replace").strip()[-300:]
-            raise TrialError(f"its self-test failed: {report.detail or report.status} {said}".strip())
-        found = [Finding(what, held, detail) for what, held, detail in json.loads(report.stdout)]
+            raise SelfTestError(f"its self-test failed: {report.detail or report.status} {said}".strip())
+        found = [SelfTestResult(what, held, detail) for what, held, detail in json.loads(report.stdout)]
         # What the program says of itself is one thing, what is seen from here another.
         same = all(os.path.lexists(each) for each in files) and [_state_of(each) for each in files] == before
-        return found if same else [*found, Finding("leaving host files as they are", False, "one changed")]
+        return (
+            found
+            if same
+            else [*found, SelfTestResult("leaving host files as they are", False, "one changed")]
+        )
 
 
 def _state_of(file: str) -> tuple[int, ...]:
@@ -118,15 +122,15 @@ os._exit(0)
 _LEAVE = b"open('left', 'w').write('x'); import json; json.loads = None"
 _LOOK = b"import json, os; print(os.listdir('.'), json.loads('1'))"
 
-Trial = Callable[[ForkServer], tuple[bool, str]]
+LimitTest = Callable[[ForkServerHandle], tuple[bool, str]]
 
 
-def _ends(program: bytes, status: str, *, most_s: float = 8.0, **limits: Any) -> Trial:
+def _ends(program: bytes, status: str, *, most_s: float = 8.0, **limits: Any) -> LimitTest:
     """A program that must end with that status, within that time."""
 
-    def trial(server: ForkServer) -> tuple[bool, str]:
+    def trial(server: ForkServerHandle) -> tuple[bool, str]:
         started = time.monotonic()
-        report = server.do(Job(kind="program", program=program, limits=Limits(**limits)))
+        report = server.do(SandboxJob(kind="program", program=program, limits=Limits(**limits)))
         took = time.monotonic() - started
         held = report.status in status.split() and took < most_s
         return held, report.detail if held else f"{report.status} after {took:.1f} s: {report.detail}"
@@ -134,21 +138,21 @@ def _ends(program: bytes, status: str, *, most_s: float = 8.0, **limits: Any) ->
     return trial
 
 
-def _processor(server: ForkServer) -> tuple[bool, str]:
+def _processor(server: ForkServerHandle) -> tuple[bool, str]:
     limits = Limits(cpu_s=0.2, wall_s=20)
-    report = server.do(Job(kind="program", program=b"while True: pass", limits=limits))
+    report = server.do(SandboxJob(kind="program", program=b"while True: pass", limits=limits))
     held = report.status == "timeout" and report.cpu_s < 1.0
     return held, f"{report.status} after {report.cpu_s:.2f} s of processor time, of 0.2 s"
 
 
-def _starts(program: bytes, allowed: int) -> Trial:
+def _starts(program: bytes, allowed: int) -> LimitTest:
     """A program that starts as many as it can get, and says how many that were."""
 
-    def trial(server: ForkServer) -> tuple[bool, str]:
+    def trial(server: ForkServerHandle) -> tuple[bool, str]:
         with open("/proc/loadavg", encoding="ascii") as file:
             tasks = int(file.read().split()[3].partition("/")[2])
         # The kernel counts what its user has on the whole machine, where the tier has no users of its own.
-        job = Job(
+        job = SandboxJob(
             kind="program",
             program=program,
             arguments=(str(tasks + 150), "5"),
@@ -165,22 +169,22 @@ def _starts(program: bytes, allowed: int) -> Trial:
     return trial
 
 
-def _left_processes(server: ForkServer) -> tuple[bool, str]:
+def _left_processes(server: ForkServerHandle) -> tuple[bool, str]:
     before = descendants(server.pid)
     limits = Limits(processes=8)
-    server.do(Job(kind="program", program=_FORKS, arguments=("3", "0"), limits=limits))
+    server.do(SandboxJob(kind="program", program=_FORKS, arguments=("3", "0"), limits=limits))
     # A fork that is made in advance waits for the next program.
     left = max(0, len(descendants(server.pid)) - max(1, len(before)))
     return left == 0, "none is left" if left == 0 else f"{left} are left"
 
 
-def _left_state(server: ForkServer) -> tuple[bool, str]:
-    server.do(Job(kind="program", program=_LEAVE))
-    said = server.do(Job(kind="program", program=_LOOK)).stdout.decode("utf-8", "replace").strip()
+def _left_state(server: ForkServerHandle) -> tuple[bool, str]:
+    server.do(SandboxJob(kind="program", program=_LEAVE))
+    said = server.do(SandboxJob(kind="program", program=_LOOK)).stdout.decode("utf-8", "replace").strip()
     return said == "[] 1", "nothing" if said == "[] 1" else said[-200:]
 
 
-_LIMITS: Mapping[str, Trial] = {
+_LIMITS: Mapping[str, LimitTest] = {
     "using more memory": _ends(_HOG, "memory_limit", memory_mb=64, cpu_s=5),
     "using more processor time": _processor,
     "taking longer": _ends(b"import time; time.sleep(60)", "timeout", wall_s=0.3),
@@ -194,12 +198,12 @@ _LIMITS: Mapping[str, Trial] = {
 }
 
 
-def tried_limits(start: Callable[[], ForkServer]) -> Iterator[Finding]:
+def run_limit_tests(start: Callable[[], ForkServerHandle]) -> Iterator[SelfTestResult]:
     """Whether each limit holds. Raises ServerLostError and UnavailableError."""
     server = start()
     try:
         for what, trial in _LIMITS.items():
             held, detail = trial(server)
-            yield Finding(what, held, detail)
+            yield SelfTestResult(what, held, detail)
     finally:
         server.close()

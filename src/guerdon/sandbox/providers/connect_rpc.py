@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from guerdon.sandbox.providers.wire import Answer, PassingError, ServiceError
+from guerdon.sandbox.providers.transport import ServiceError, ServiceResponse, TransientError
 
 CONTENT_TYPE = "application/connect+json"
 LAST = 0b10
@@ -32,8 +32,11 @@ def enveloped(message: Mapping[str, Any]) -> bytes:
     return bytes([0]) + len(data).to_bytes(4, "big") + data
 
 
-def messages(answer: Answer) -> Iterator[dict[str, Any]]:
-    """The messages of a stream, as they come. ConnectError where it ends with one, PassingError where it just ends."""
+def messages(answer: ServiceResponse) -> Iterator[dict[str, Any]]:
+    """The messages of a stream, as they come.
+
+    Raises ConnectError where the stream ends with an error, TransientError where it breaks off.
+    """
     buffer = bytearray()
     while True:
         while len(buffer) >= 5:
@@ -51,7 +54,7 @@ def messages(answer: Answer) -> Iterator[dict[str, Any]]:
             yield message
         chunk = answer.chunk()
         if not chunk:
-            raise PassingError("the stream broke before its end")
+            raise TransientError("the stream broke before its end")
         buffer += chunk
 
 

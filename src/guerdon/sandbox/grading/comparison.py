@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from guerdon.errors import InputError
-from guerdon.sandbox.execution import Executor, Job, Report
+from guerdon.sandbox.execution import Executor, Report, SandboxJob
 from guerdon.sandbox.limits import Limits
 
 Word = Literal["exact", "lines", "tokens", "floats", "checker"]
@@ -119,7 +119,7 @@ class Comparison:
             "answer.txt": expected.encode("utf-8", "surrogatepass"),
             "output.txt": output,
         }
-        job = Job(
+        job = SandboxJob(
             kind="program",
             program=self.checker.encode("utf-8", "surrogatepass"),
             files=files,

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from guerdon.sandbox.environment import bubblewrap_version
 from guerdon.sandbox.inside import landlock
+from guerdon.sandbox.local.environment import bubblewrap_version
 
 SYSCTLS = (
     "user.max_user_namespaces",

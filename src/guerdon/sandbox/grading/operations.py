@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from guerdon.sandbox.inside import values
+from guerdon.sandbox.inside import decoding
 
 _ITEMS = 1_000_000
 
@@ -42,7 +42,7 @@ def _round(value: Any, digits: Any = None) -> Any:
 
 def _hashed(kind: type) -> Callable[..., Any]:
     def make(items: Any = ()) -> Any:
-        return kind(values.distinct(list(items)))
+        return kind(decoding.distinct(list(items)))
 
     return make
 

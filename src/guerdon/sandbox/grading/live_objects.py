@@ -38,7 +38,7 @@ def reason_for_live_objects(
     foreign = sorted(set(_imported(nodes)) | set(_imported(setup)))
     if foreign:
         return f"uses {foreign[0]}, whose objects cannot travel"
-    return next(_Finder(nodes, setup, functions).reasons(), "")
+    return next(_LiveObjectFinder(nodes, setup, functions).reasons(), "")
 
 
 def _imported(nodes: Sequence[ast.AST]) -> Iterator[str]:
@@ -74,7 +74,7 @@ def aliases_of(nodes: Sequence[ast.AST], functions: Iterable[str]) -> set[str]:
     return aliases
 
 
-class _Finder:
+class _LiveObjectFinder:
     """Goes over the code once; what a name holds is taken together from all of it."""
 
     def __init__(self, nodes: Sequence[ast.AST], setup: Sequence[ast.AST], functions: Iterable[str]) -> None:

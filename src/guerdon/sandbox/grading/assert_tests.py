@@ -18,13 +18,13 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from guerdon.errors import InputError
-from guerdon.sandbox.assertions import Assertions, read
-from guerdon.sandbox.cases import AssertTest
-from guerdon.sandbox.live_objects import aliases_of, reason_for_live_objects
-from guerdon.sandbox.operations import NotPlainError
-from guerdon.sandbox.syntax import alone
+from guerdon.sandbox.grading.assertions import Assertions, read_assertions
+from guerdon.sandbox.grading.cases import AssertTest
+from guerdon.sandbox.grading.live_objects import aliases_of, reason_for_live_objects
+from guerdon.sandbox.grading.operations import NotPlainError
+from guerdon.sandbox.grading.syntax import alone
 
-Way = Literal["calls", "pair", "live"]
+Mode = Literal["calls", "pair", "live"]
 # Modules that test code uses without importing them, because its authors ran it behind the program's imports.
 _TAKEN_FOR_GRANTED = frozenset(
     {"bisect", "cmath", "collections", "copy", "datetime", "decimal", "fractions", "functools", "heapq",
@@ -35,52 +35,52 @@ _EXPECTING = frozenset({"assertRaises", "assertRaisesRegex", "raises", "suppress
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AssertPlan:
     """How one assert test is to be run."""
 
-    way: Way
-    why: str
-    """What the code does that needs this way; empty for ``calls``."""
-    plan: dict[str, Any]
-    """For ``pair`` and ``live``: the fields of inside.testcode.Plan."""
-    found: Assertions
+    mode: Mode
+    reason: str
+    """What the code does that needs this mode; empty for ``calls``."""
+    test_plan: dict[str, Any]
+    """For ``pair`` and ``live``: the fields of inside.testcode.TestPlan."""
+    assertions: Assertions
     """For ``calls``: what is asked and what has to hold."""
 
     @property
     def tamper_resistant(self) -> bool:
         """Whether a program cannot make a failed test look passed."""
-        return self.way != "live"
+        return self.mode != "live"
 
 
-def reading(test: AssertTest) -> Reading:
+def plan_assert_test(test: AssertTest) -> AssertPlan:
     """How the test is to be run. Raises InputError for code that does not compile or names nothing to test.
 
-    >>> reading(AssertTest("assert double(2) == 4")).way
+    >>> plan_assert_test(AssertTest("assert double(2) == 4")).mode
     'calls'
-    >>> reading(AssertTest("xs = [2]; double_all(xs); assert xs == [4]")).way
+    >>> plan_assert_test(AssertTest("xs = [2]; double_all(xs); assert xs == [4]")).mode
     'pair'
-    >>> reading(AssertTest("assert Stack().push(1).size == 1")).why
+    >>> plan_assert_test(AssertTest("assert Stack().push(1).size == 1")).reason
     'uses an attribute of what the program returned: push'
     """
     extra = tuple(test.proxied)
-    return _reading(test.code, test.entry_point, test.setup, extra, test.live_objects)
+    return _plan_assert_test(test.code, test.entry_point, test.setup, extra, test.live_objects)
 
 
 @lru_cache(maxsize=2048)
-def _reading(
+def _plan_assert_test(
     code: str, entry_point: str | None, setup: str, proxied: tuple[str, ...], live_objects: bool | None
-) -> Reading:
+) -> AssertPlan:
     tree = _parsed(code, "the test's code")
     nodes = list(ast.walk(tree))
     after = list(_left_uncalled(tree, nodes))
     if entry_point is not None and not live_objects:
         try:
-            found = read(tree, [entry_point, *proxied], after)
+            found = read_assertions(tree, [entry_point, *proxied], after)
         except NotPlainError:
             pass
         else:
             if not found.shares_values or not _copied_back(nodes, [entry_point, *proxied]):
-                return Reading("calls", "", {}, found)
+                return AssertPlan("calls", "", {}, found)
     used, defined = _names(code, nodes)
     setup_tree = _parsed(setup, "the test's set-up")
     given = list(ast.walk(setup_tree))
@@ -88,10 +88,10 @@ def _reading(
     if entry_point is None:
         entry_point = _guessed(missing - _TAKEN_FOR_GRANTED - set(proxied), proxied, after)
         if entry_point is not None:
-            return _reading(code, entry_point, setup, proxied, live_objects)
+            return _plan_assert_test(code, entry_point, setup, proxied, live_objects)
     functions = [name for name in (entry_point, *proxied) if name is not None]
     reason = reason_for_live_objects(nodes, given, functions, missing - _TAKEN_FOR_GRANTED - set(functions))
-    plan: dict[str, Any] = {
+    test_plan: dict[str, Any] = {
         "code": code,
         "setup": setup,
         "entry_point": entry_point or "",
@@ -102,8 +102,8 @@ def _reading(
         "copied_back": sorted(_copied_back(nodes, functions)),
     }
     if live_objects or (live_objects is None and reason):
-        return Reading("live", reason or "live_objects is set", plan, Assertions())
-    return Reading("pair", "does more than ask and compare", plan, Assertions())
+        return AssertPlan("live", reason or "live_objects is set", test_plan, Assertions())
+    return AssertPlan("pair", "does more than ask and compare", test_plan, Assertions())
 
 
 def _guessed(missing: set[str], proxied: Sequence[str], after: Sequence[tuple[str, bool]]) -> str | None:
