@@ -22,7 +22,7 @@ from guerdon.rewards.code.reward import code
 from guerdon.rewards.code.suite import Suite
 from guerdon.sandbox.cases import CallTest
 from guerdon.sandbox.comparison import Comparison
-from guerdon.sandbox.execution import Job, Report
+from guerdon.sandbox.execution import Report, SandboxJob
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.sandbox import Sandbox
 
@@ -375,7 +375,7 @@ class Lost(Sandbox):
         super().__init__()
         self.left = after
 
-    def execute(self, job: Job) -> Report:
+    def execute(self, job: SandboxJob) -> Report:
         self.left -= 1
         return super().execute(job) if self.left >= 0 else Report(status="worker_lost", detail="it is gone")
 

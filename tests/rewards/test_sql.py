@@ -16,7 +16,7 @@ import guerdon
 from guerdon.errors import SandboxError
 from guerdon.rewards.sql.reward import sql
 from guerdon.rewards.sql.runs import Bounds, answers
-from guerdon.sandbox.execution import Job, Report, Status
+from guerdon.sandbox.execution import Report, SandboxJob, Status
 
 SCHEMA = """
 create table country (name text primary key, continent text not null, people integer);
@@ -451,7 +451,7 @@ class Lost:
     def __init__(self, status: Status) -> None:
         self.status = status
 
-    def execute(self, job: Job) -> Report:
+    def execute(self, job: SandboxJob) -> Report:
         return Report(status=self.status, stdout=b'"ready"\n', detail="it was lost")
 
 

@@ -106,7 +106,7 @@ def _http(call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:
     from guerdon.serve.background import RunningServer
     from guerdon.serve.run import serve
 
-    served = call.reward.named("checked")
+    served = call.reward.with_name("checked")
     running = serve(served, port=0, blocking=False, workers=1, timeout=call.timeout, quiet=True)
     assert isinstance(running, RunningServer)
     with running:

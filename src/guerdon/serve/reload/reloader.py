@@ -62,7 +62,7 @@ def posts_of(wanted: Sequence[Wanted], options: ServeOptions) -> list[Post]:
     rewards = []
     for each in wanted:
         reward = get_reward_function(each.spec, **each.parameters)
-        rewards.append(reward if each.name is None else reward.named(each.name))
+        rewards.append(reward if each.name is None else reward.with_name(each.name))
     return [post_of(reward, options) for reward in named(rewards)]
 
 
