@@ -24,13 +24,13 @@ def references_directory() -> Path:
 
 
 def _no_namespaces() -> str:
-    from guerdon.sandbox.machine import machine
+    from guerdon.sandbox.isolation.machine import machine
 
     return machine().namespaces
 
 
 def _landlock() -> int:
-    from guerdon.sandbox.machine import machine
+    from guerdon.sandbox.isolation.machine import machine
 
     return machine().landlock
 

@@ -1,4 +1,4 @@
-"""Suites run: verdicts against labels, peers beside, samples, and results that are kept or are not."""
+"""Suites run: verdicts against labels, external verifiers, samples, and results that are kept or are not."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from guerdon.accuracy.benchmark import Options, SuiteReport, run_suite, sample
+from guerdon.accuracy.benchmark import BenchmarkOptions, SuiteReport, run_suite, sample
 from guerdon.accuracy.folder import Folder
 from guerdon.accuracy.measurement import Measurement
-from guerdon.accuracy.suite import Case, Ours, Peer, Suite
+from guerdon.accuracy.suite import CatalogueVerifier, ExternalVerifier, LabelledCase, Suite
 from guerdon.errors import InputError
 from support import verdicts
 
@@ -32,9 +32,9 @@ def exact(response, ground_truth, *, fold: bool = False):
 """
 
 
-def case(identity: str, response: str, right: bool, kind: str = "", gold: str = "four") -> Case:
+def case(identity: str, response: str, right: bool, kind: str = "", gold: str = "four") -> LabelledCase:
     row = {"messages": [{"role": "assistant", "content": response}], "ground_truth": gold}
-    return Case(identity, row, right, kind)
+    return LabelledCase(identity, row, right, kind)
 
 
 CASES = (
@@ -59,31 +59,38 @@ Make = Callable[..., Suite]
 
 @pytest.fixture
 def suite(reward: str) -> Make:
-    def make(*peers: Peer, cases: tuple[Case, ...] = CASES, **parameters: Any) -> Suite:
-        ours = (Ours("exact", reward, parameters),)
-        return Suite("words", "Words", (), lambda folder: iter(cases), ours, peers)
+    def make(
+        *external: ExternalVerifier, cases: tuple[LabelledCase, ...] = CASES, **parameters: Any
+    ) -> Suite:
+        catalogue = (CatalogueVerifier("exact", reward, parameters),)
+        return Suite("words", "Words", (), lambda folder: iter(cases), catalogue, external)
 
     return make
 
 
-def peer(
+def external(
     verdict: Callable[[Mapping[str, Any]], bool | None], label: str = "theirs", package: str = "json"
-) -> Peer:
-    return Peer(label, package, verdict)
+) -> ExternalVerifier:
+    return ExternalVerifier(label, package, verdict)
 
 
 def run(suite: Suite, folder: Folder | None = None, **options: Any) -> list[Measurement]:
-    return run_suite(suite, None, Options(workers=1, **options), folder=folder).measurements
+    return run_suite(suite, None, BenchmarkOptions(workers=1, **options), folder=folder).measurements
 
 
 def test_verdicts_against_labels(suite: Make) -> None:
     (found,) = run(suite())
-    counts = found.tally
-    assert (counts.right_paid, counts.right_refused, counts.wrong_paid, counts.wrong_refused) == (1, 1, 1, 1)
-    assert (counts.right_failed, counts.wrong_undecided) == (1, 1)
+    counts = found.counts
+    assert (counts.true_positives, counts.false_negatives, counts.false_positives, counts.true_negatives) == (
+        1,
+        1,
+        1,
+        1,
+    )
+    assert (counts.failed_positives, counts.undecided_negatives) == (1, 1)
     assert found.failures == {"input": 1}
     assert found.first_failure.startswith("e: input: cannot be read")
-    assert {kind: tally.cases for kind, tally in found.kinds.items()} == {
+    assert {kind: counts.cases for kind, counts in found.kinds.items()} == {
         "plain": 2,
         "case": 1,
         "mislabelled": 1,
@@ -118,38 +125,40 @@ def test_disagreements_are_for_reading(suite: Make) -> None:
 
 def test_parameters_and_threshold(suite: Make, reward: str) -> None:
     (found,) = run(suite(fold=True))
-    assert found.tally.right_refused == 0
-    strict = replace(suite(), ours=(Ours("never", reward, threshold=1.5),))
-    assert run(strict)[0].tally.precision.n == 0
+    assert found.counts.false_negatives == 0
+    strict = replace(suite(), catalogue=(CatalogueVerifier("never", reward, threshold=1.5),))
+    assert run(strict)[0].counts.precision.n == 0
 
 
 def test_peers_stand_beside(suite: Make) -> None:
-    ours, theirs, absent = run(suite(peer(verdicts.even), peer(verdicts.even, "gone", "no_such_package")))
-    assert (ours.ours, theirs.ours, theirs.verifier) == (True, False, "theirs")
+    exact, theirs, absent = run(
+        suite(external(verdicts.even), external(verdicts.even, "gone", "no_such_package"))
+    )
+    assert (exact.catalogue, theirs.catalogue, theirs.verifier) == (True, False, "theirs")
     # four, Four, five and four are even, broken and skip are.
-    assert (theirs.tally.right_paid, theirs.tally.wrong_paid) == (3, 3)
-    assert (absent.left_out, absent.tally.cases) == ("no_such_package is not installed", 0)
-    assert len(run(suite(peer(verdicts.even)), peers=False)) == 1
+    assert (theirs.counts.true_positives, theirs.counts.false_positives) == (3, 3)
+    assert (absent.left_out, absent.counts.cases) == ("no_such_package is not installed", 0)
+    assert len(run(suite(external(verdicts.even)), external=False)) == 1
 
 
 def test_a_peer_that_fails_is_counted_apart(suite: Make) -> None:
     cases = tuple(case(text, text, True) for text in ("fine", "raise", "hang", "end", "too!"))
-    _, theirs = run(suite(peer(verdicts.broken), cases=cases), timeout=1.0)
-    assert theirs.tally.right_paid == 2
+    _, theirs = run(suite(external(verdicts.broken), cases=cases), timeout=1.0)
+    assert theirs.counts.true_positives == 2
     assert theirs.failures == {"exception": 1, "timeout": 1, "crash": 1}
-    assert theirs.tally.recall.value == 1.0
-    assert theirs.tally.coverage.value == 0.4
+    assert theirs.counts.recall.value == 1.0
+    assert theirs.counts.coverage.value == 0.4
 
 
 def test_a_peer_decides_nothing(suite: Make) -> None:
-    _, theirs = run(suite(peer(verdicts.even), cases=(case("a", "", True), case("b", "ab", True))))
-    assert (theirs.tally.right_undecided, theirs.tally.right_paid) == (1, 1)
+    _, theirs = run(suite(external(verdicts.even), cases=(case("a", "", True), case("b", "ab", True))))
+    assert (theirs.counts.undecided_positives, theirs.counts.true_positives) == (1, 1)
 
 
 def test_the_imports_of_a_peer_do_not_count_against_its_deadline(suite: Make) -> None:
-    _, theirs = run(suite(peer(verdicts.with_slow_import)), timeout=0.5)
+    _, theirs = run(suite(external(verdicts.with_slow_import)), timeout=0.5)
     assert theirs.failures == {}
-    assert theirs.tally.decided == len(CASES)
+    assert theirs.counts.decided == len(CASES)
 
 
 def test_a_sample_is_fixed_and_spread() -> None:
@@ -163,8 +172,8 @@ def test_a_sample_is_fixed_and_spread() -> None:
 
 
 def test_a_sample_is_said(suite: Make) -> None:
-    report = run_suite(suite(), None, Options(workers=1, limit=2))
-    assert (report.cases, report.of, report.measurements[0].tally.cases) == (2, 6, 2)
+    report = run_suite(suite(), None, BenchmarkOptions(workers=1, limit=2))
+    assert (report.cases, report.of, report.measurements[0].counts.cases) == (2, 6, 2)
 
 
 def test_what_was_finished_is_kept(suite: Make, tmp_path: Path) -> None:
@@ -192,16 +201,16 @@ def test_what_is_stale_is_not(suite: Make, reward: str, tmp_path: Path, change: 
         path = Path(reward.partition("::")[0])
         other = path.with_name("other.py")
         other.write_text(REWARD.replace("cannot be read", "is broken"), encoding="utf-8")
-        changed = replace(suite(), ours=(Ours("exact", f"{other}::exact"),))
+        changed = replace(suite(), catalogue=(CatalogueVerifier("exact", f"{other}::exact"),))
     elif change == "threshold":
-        changed = replace(suite(), ours=(Ours("exact", reward, threshold=0.6),))
+        changed = replace(suite(), catalogue=(CatalogueVerifier("exact", reward, threshold=0.6),))
     else:
         (tmp_path / "out" / "words" / "exact.json").write_text('{"suite": "words"', encoding="utf-8")
     assert not run(changed, folder, **options)[0].kept
 
 
 def test_what_is_written(suite: Make, tmp_path: Path) -> None:
-    run(suite(peer(verdicts.even, "Their's (fast)")), Folder(tmp_path / "out"))
+    run(suite(external(verdicts.even, "Their's (fast)")), Folder(tmp_path / "out"))
     written = sorted(path.name for path in (tmp_path / "out" / "words").iterdir())
     assert written == [
         "exact.disagreements.jsonl",
@@ -210,7 +219,7 @@ def test_what_is_written(suite: Make, tmp_path: Path) -> None:
         "their-s-fast.json",
     ]
     told = json.loads((tmp_path / "out" / "words" / "exact.json").read_text("utf-8"))
-    assert (told["cases"], told["counts"]["wrong_paid"], told["disagreements"]) == (6, 1, 4)
+    assert (told["cases"], told["counts"]["false_positives"], told["disagreements"]) == (6, 1, 4)
     assert told["kinds"]["case"]["recall"]["value"] == 0.0
 
 
@@ -228,18 +237,18 @@ def test_absent_files_leave_a_suite_out(suite: Make, tmp_path: Path) -> None:
 
 
 def test_a_reward_that_is_not_there_is_left_out(suite: Make) -> None:
-    gone = replace(suite(), ours=(Ours("gone", "no_such_reward"), *suite().ours))
-    report = run_suite(gone, None, Options(workers=1))
+    gone = replace(suite(), catalogue=(CatalogueVerifier("gone", "no_such_reward"), *suite().catalogue))
+    report = run_suite(gone, None, BenchmarkOptions(workers=1))
     assert [bool(found.left_out) for found in report.measurements] == [True, False]
     assert not report.ok
 
 
 def test_a_reward_that_decides_nothing_is_not_well(suite: Make) -> None:
-    assert not run_suite(suite(cases=(CASES[4],)), None, Options(workers=1)).ok
+    assert not run_suite(suite(cases=(CASES[4],)), None, BenchmarkOptions(workers=1)).ok
 
 
 def test_a_column_that_no_case_has(suite: Make) -> None:
-    bare = Case("a", {"messages": [{"role": "assistant", "content": "x"}]}, True)
+    bare = LabelledCase("a", {"messages": [{"role": "assistant", "content": "x"}]}, True)
     (found,) = run(suite(cases=(bare,)))
     assert "ground_truth" in found.left_out
 
@@ -253,9 +262,9 @@ def test_a_column_that_no_case_has(suite: Make) -> None:
     ],
 )
 def test_suites_that_are_made_wrong(
-    suite: Make, reward: str, cases: tuple[Case, ...], labels: tuple[str, ...], says: str
+    suite: Make, reward: str, cases: tuple[LabelledCase, ...], labels: tuple[str, ...], says: str
 ) -> None:
-    wrong = replace(suite(cases=cases), ours=tuple(Ours(label, reward) for label in labels))
+    wrong = replace(suite(cases=cases), catalogue=tuple(CatalogueVerifier(label, reward) for label in labels))
     with pytest.raises(InputError, match=says):
         run_suite(wrong, None)
 
@@ -267,7 +276,9 @@ def test_a_report_holds_what_was_finished_before_an_interrupt(suite: Make) -> No
         if report.measurements:
             raise KeyboardInterrupt
 
-    both = replace(suite(), ours=(*suite().ours, Ours("second", suite().ours[0].reward)))
+    both = replace(
+        suite(), catalogue=(*suite().catalogue, CatalogueVerifier("second", suite().catalogue[0].reward))
+    )
     with pytest.raises(KeyboardInterrupt):
-        run_suite(both, None, Options(workers=1), show=interrupt, report=report)
+        run_suite(both, None, BenchmarkOptions(workers=1), show=interrupt, report=report)
     assert [found.verifier for found in report.measurements] == ["exact"]

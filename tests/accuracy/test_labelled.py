@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from guerdon.accuracy.labelled import labelled, suite_name
-from guerdon.accuracy.suite import Case, Ours
+from guerdon.accuracy.suite import CatalogueVerifier, LabelledCase
 from guerdon.errors import InputError
 
-OURS = (Ours("exact", "exact"),)
+CATALOGUE = (CatalogueVerifier("exact", "exact"),)
 
 
 def row(**columns: Any) -> dict[str, Any]:
     return {"messages": [{"role": "assistant", "content": "4"}], **columns}
 
 
-def cases(*rows: dict[str, Any], **options: Any) -> list[Case]:
-    return list(labelled(rows, OURS, **options).cases(Path()))
+def cases(*rows: dict[str, Any], **options: Any) -> list[LabelledCase]:
+    return list(labelled(rows, CATALOGUE, **options).cases(Path()))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_kinds_and_ids() -> None:
 )
 def test_mistakes(rows: list[Any], options: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
-        labelled(rows, OURS, **options)
+        labelled(rows, CATALOGUE, **options)
 
 
 def test_name_of_a_file() -> None:

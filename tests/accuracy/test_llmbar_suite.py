@@ -52,5 +52,5 @@ def test_a_judge_that_knows_the_labels_agrees_with_all(
         server.script = knowing
         report = run_suite(SUITE, data_dir)
     (found,) = report.measurements
-    assert found.tally.accuracy.value == 1.0
-    assert (found.tally.right_paid, found.tally.wrong_refused) == (42, 58)
+    assert found.counts.accuracy.value == 1.0
+    assert (found.counts.true_positives, found.counts.true_negatives) == (42, 58)

@@ -10,7 +10,7 @@ import pytest
 
 import guerdon
 from guerdon.accuracy.suites import gsm8k, math_golds, math_hard
-from guerdon.accuracy.suites._golds import gold_of
+from guerdon.accuracy.suites._gold_answers import gold_of
 from guerdon.accuracy.suites._rewrites import Rewrite, box, breaking, keeping, near_miss
 from guerdon.accuracy.suites._rewrites_breaking import misses
 from guerdon.accuracy.suites._rewrites_keeping import forms

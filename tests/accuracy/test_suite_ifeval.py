@@ -32,8 +32,8 @@ def test_a_case_for_each_instruction(tmp_path: Path) -> None:
 def test_ours_scores_the_cases(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(json.dumps(ROW, ensure_ascii=False) + "\n", encoding="utf-8")
     for suite in SUITES:
-        (ours,) = suite.ours
-        reward = guerdon.get_reward_function(ours.reward, **ours.parameters)
+        (given,) = suite.catalogue
+        reward = guerdon.get_reward_function(given.reward, **given.parameters)
         cases = list(suite.cases(tmp_path))
         scores = guerdon.score(reward, [case.row for case in cases], workers=0).scores
         assert [score == 1 for score in scores] == [case.right for case in cases]

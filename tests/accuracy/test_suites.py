@@ -23,10 +23,10 @@ def test_a_suite(name: str, data_dir: Path) -> None:
     assert slug(name) == name, "it is also the name of a folder"
     assert suite.title
     assert absent_files(suite, data_dir) == []
-    for ours in suite.ours:
-        assert guerdon.get_reward_function(ours.reward, **ours.parameters).name
-    for peer in suite.peers:
-        assert pickle.loads(pickle.dumps(peer.verdict)) is peer.verdict
+    for given in suite.catalogue:
+        assert guerdon.get_reward_function(given.reward, **given.parameters).name
+    for external in suite.external:
+        assert pickle.loads(pickle.dumps(external.verdict)) is external.verdict
     cases = list(suite.cases(data_dir))
     assert cases
     assert len({case.id for case in cases}) == len(cases)

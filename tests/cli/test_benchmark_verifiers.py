@@ -18,7 +18,7 @@ EXACT = ("--reward", "my_rewards.py::exact", "--rows", "labelled.jsonl", "--work
 
 @pytest.fixture
 def rows(work: Path) -> Path:
-    """labelled.jsonl: of 2 right ones 1 is paid, of 3 wrong ones 1."""
+    """labelled.jsonl: of 2 right ones 1 is accepted, of 3 wrong ones 1."""
     labels = [("a", 1, "x"), ("b", 1, "y"), ("a", 0, "x"), ("c", 0, "y"), ("d", 0, "y")]
     table = [
         row(text, id=f"r{i}", answer="a", label=label, sort=sort)
@@ -49,7 +49,7 @@ def test_json(guerdon: Run, rows: Path) -> None:
     assert found["complete"] is True
     ((suite,),) = (found["suites"],)
     (verifier,) = suite["verifiers"]
-    assert verifier["counts"]["right_paid"] == verifier["counts"]["wrong_paid"] == 1
+    assert verifier["counts"]["true_positives"] == verifier["counts"]["false_positives"] == 1
     share = verifier["precision"]
     assert (share["value"], share["n"]) == (0.5, 2)
     assert (share["low"], share["high"]) == (pytest.approx(0.0945, abs=1e-4), pytest.approx(0.9055, abs=1e-4))
@@ -57,7 +57,7 @@ def test_json(guerdon: Run, rows: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "paid"),
+    ("flags", "accepted"),
     [
         (("--param", "most=1"), 5),
         (("--param", "most=4"), 0),
@@ -65,11 +65,11 @@ def test_json(guerdon: Run, rows: Path) -> None:
         (("--limit", "2"), 0),
     ],
 )
-def test_flags_reach_the_reward(guerdon: Run, rows: Path, flags: tuple[str, ...], paid: int) -> None:
+def test_flags_reach_the_reward(guerdon: Run, rows: Path, flags: tuple[str, ...], accepted: int) -> None:
     given = ("--reward", "my_rewards.py::length", "--rows", "labelled.jsonl", "--workers", "1")
     found = told(guerdon("benchmark-verifiers", *given, "--json", *flags))
     counts = found["suites"][0]["verifiers"][0]["counts"]
-    assert counts["right_paid"] + counts["wrong_paid"] == paid
+    assert counts["true_positives"] + counts["false_positives"] == accepted
     assert sum(counts.values()) == (2 if "--limit" in flags else 5)
 
 

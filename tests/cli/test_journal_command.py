@@ -12,7 +12,7 @@ import pytest
 
 from guerdon.cli.commands.journal import parse_since, parse_status
 from guerdon.errors import InputError
-from guerdon.serve.journal.store import Entry, Journal, Score
+from guerdon.serve.journal.store import Journal, JournalEntry, Score
 from support.cli_work import Run
 
 EXACT = "my_rewards.py::exact"
@@ -31,7 +31,7 @@ def turns(response: str, answer: str = "a", **more: Any) -> dict[str, Any]:
     return {"turns": [{"role": "assistant", "content": response}], "metadata": {"answer": answer, **more}}
 
 
-def entry(body: Any, scores: Sequence[Score], **fields: Any) -> Entry:
+def entry(body: Any, scores: Sequence[Score], **fields: Any) -> JournalEntry:
     """A request in Adaptive's format, answered with these scores."""
     given: dict[str, Any] = {
         "request_id": "r-1",
@@ -49,10 +49,10 @@ def entry(body: Any, scores: Sequence[Score], **fields: Any) -> Entry:
         "request": body if isinstance(body, bytes) else json.dumps(body).encode(),
         "response": b'{"reward":1.0}',
     }
-    return Entry(**{**given, **fields})
+    return JournalEntry(**{**given, **fields})
 
 
-def write(*entries: Entry) -> str:
+def write(*entries: JournalEntry) -> str:
     """The name of a journal of these, in the working directory."""
     Path("journal.db").unlink(missing_ok=True)
     with Journal("journal.db") as journal:

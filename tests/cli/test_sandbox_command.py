@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from guerdon.sandbox import tiers
+from guerdon.sandbox.isolation import tiers
 from support.cli_work import Run
 
 

@@ -11,26 +11,32 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from guerdon.accuracy.benchmark import SuiteReport
+from guerdon.accuracy.confusion import ConfusionCounts
 from guerdon.accuracy.measurement import Measurement
 from guerdon.accuracy.suite import Suite
-from guerdon.accuracy.tally import Tally
 from guerdon.report.accuracy import markdown, percent, print_report
 
 
-def measurement(verifier: str, ours: bool = True, failures: int = 0) -> Measurement:
-    """90 of 100 right ones paid, 1 of 50 wrong ones; the rewriting "fold" is the worst kind."""
-    tally = Tally(
-        right_paid=90, right_refused=10 - failures, right_failed=failures, wrong_paid=1, wrong_refused=49
+def measurement(verifier: str, catalogue: bool = True, failures: int = 0) -> Measurement:
+    """90 of 100 right ones accepted, 1 of 50 wrong ones; the rewriting "fold" is the worst kind."""
+    counts = ConfusionCounts(
+        true_positives=90,
+        false_negatives=10 - failures,
+        failed_positives=failures,
+        false_positives=1,
+        true_negatives=49,
     )
     kinds = {
-        "plain": Tally(right_paid=80, wrong_refused=49, wrong_paid=1),
-        "fold|case": Tally(right_paid=10, right_refused=10 - failures, right_failed=failures),
+        "plain": ConfusionCounts(true_positives=80, true_negatives=49, false_positives=1),
+        "fold|case": ConfusionCounts(
+            true_positives=10, false_negatives=10 - failures, failed_positives=failures
+        ),
     }
     return Measurement(
         "words",
         verifier,
-        ours,
-        tally=tally,
+        catalogue,
+        counts=counts,
         kinds=kinds,
         failures={"timeout": failures} if failures else {},
         first_failure="case 7: timeout: \x1b[31mtoo\nslow" if failures else "",
@@ -65,38 +71,38 @@ def test_the_terminal() -> None:
 
 def test_failures_and_who_was_left_out_are_said() -> None:
     absent = Measurement("words", "theirs", False, left_out="theirs is not installed")
-    text = " ".join(shown(report(measurement("ours", failures=4), absent)))
+    text = " ".join(shown(report(measurement("exact", failures=4), absent)))
     assert "97.3" in text  # 146 of 150 decided
-    assert "ours failed: 4 timeout; first: case 7: timeout: \\x1b[31mtoo slow" in text
+    assert "exact failed: 4 timeout; first: case 7: timeout: \\x1b[31mtoo slow" in text
     assert "theirs left out: theirs is not installed" in text
 
 
-def test_where_all_are_wrong_it_is_said_how_many_are_paid() -> None:
-    found = Measurement("words", "ours", True, tally=Tally(wrong_refused=300))
-    assert "ours pays 0 of 300 wrong answers: 0 % (0–1.3)" in shown(report(found))
+def test_where_all_are_wrong_it_is_said_how_many_are_accepted() -> None:
+    found = Measurement("words", "exact", True, counts=ConfusionCounts(true_negatives=300))
+    assert "exact accepts 0 of 300 wrong answers: 0 % (0–1.3)" in shown(report(found))
 
 
 def test_kinds_the_worst_first() -> None:
-    lines = shown(report(measurement("ours", failures=4)), kinds=True)
-    at = lines.index("ours by kind")
+    lines = shown(report(measurement("exact", failures=4)), kinds=True)
+    at = lines.index("exact by kind")
     assert [line.split() for line in lines[at + 1 : at + 4]] == [
-        ["kind", "right", "paid", "wrong", "paid", "no", "verdict", "agrees"],
+        ["kind", "right", "accepted", "wrong", "accepted", "no", "verdict", "agrees"],
         ["fold|case", "20", "10", "0", "0", "4", "62.5"],
         ["plain", "80", "80", "50", "1", "0", "99.23"],
     ]
 
 
 def test_many_kinds_are_shown_where_they_are_at_fault() -> None:
-    found = measurement("ours")
-    found.kinds |= {f"kind {i}": Tally(right_paid=3, wrong_refused=2) for i in range(29)}
+    found = measurement("exact")
+    found.kinds |= {f"kind {i}": ConfusionCounts(true_positives=3, true_negatives=2) for i in range(29)}
     lines = shown(report(found), kinds=True)
-    at = lines.index("ours by kind")
+    at = lines.index("exact by kind")
     assert [line.split()[0] for line in lines[at + 2 : at + 4]] == ["fold|case", "plain"]
     assert lines[at + 4] == "29 kinds without a fault"
 
 
 def test_a_sample_and_a_suite_without_its_data() -> None:
-    assert shown(report(measurement("ours"), of=9_000))[1] == (
+    assert shown(report(measurement("exact"), of=9_000))[1] == (
         "a fixed sample of 150 of 9,000 cases, 100 right and 50 wrong"
     )
     assert shown(report(of=0, left_out="no rows.jsonl"))[:2] == [
@@ -107,7 +113,7 @@ def test_a_sample_and_a_suite_without_its_data() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_it_fits(encoding: str) -> None:
-    made = report(measurement("math (tolerant, with units)"), measurement("math-verify 0.9", ours=False))
+    made = report(measurement("math (tolerant, with units)"), measurement("math-verify 0.9", catalogue=False))
     lines = shown(made, encoding=encoding, kinds=True)
     assert max(map(cell_len, lines)) <= 80
     assert any("98.9" in line for line in lines)
@@ -131,9 +137,9 @@ def test_percent(value: float | None, text: str) -> None:
 
 
 def test_markdown(tmp_path: Path) -> None:
-    text = markdown([report(measurement("ours_1"))])
+    text = markdown([report(measurement("exact_1"))])
     assert "## words\n\nWords that people judged\n\n150 cases, 100 right and 50 wrong.\n" in text
-    assert "| ours\\_1 | 100 | 98.9 [94–99.9] | 90.0 [82.5–94.5] |" in text
-    assert "### ours\\_1 by kind" in text
+    assert "| exact\\_1 | 100 | 98.9 [94–99.9] | 90.0 [82.5–94.5] |" in text
+    assert "### exact\\_1 by kind" in text
     assert "| fold\\|case | 20 | 10 | 0 | 0 | 0 | 50.0 |" in text
     assert "- aim: all of them" in text

@@ -20,9 +20,9 @@ from guerdon.rewards.code.forms import suite_of
 from guerdon.rewards.code.judging import _CHECKER_LIMITS, Judge, limits_for
 from guerdon.rewards.code.reward import code
 from guerdon.rewards.code.suite import Suite
-from guerdon.sandbox.cases import CallTest
-from guerdon.sandbox.comparison import Comparison
 from guerdon.sandbox.execution import Report, SandboxJob
+from guerdon.sandbox.grading.cases import CallTest
+from guerdon.sandbox.grading.comparison import Comparison
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.sandbox import Sandbox
 

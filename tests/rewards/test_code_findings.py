@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from guerdon.rewards.code.findings import KINDS, findings_in
-from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest, Test
+from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest, Test
 
 FOUND = [
     ("import builtins\nbuiltins.sum = lambda x: 0", {"patches": ["builtins.sum (line 2)"]}),

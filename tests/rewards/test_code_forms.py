@@ -16,7 +16,7 @@ from guerdon.errors import InputError
 from guerdon.rewards.code.forms import suite_in, suite_of
 from guerdon.rewards.code.private import unfolded
 from guerdon.rewards.code.suite import Suite
-from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest
+from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest
 
 STUB = "import math\n\n\ndef area(r: float) -> float:\n    '''The area of a circle.'''\n"
 CHECK = "def check(candidate):\n    assert candidate(0) == 0\n"

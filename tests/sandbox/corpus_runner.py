@@ -24,7 +24,7 @@ from attacks import CORPUS, Attack, attacks
 from outside import Outside, children, descendants, resident_mb, settled, shared_mb, threads_of
 
 import guerdon
-from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest
+from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.sandbox import Sandbox
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import guerdon.sandbox
-from guerdon.sandbox.execution import Executor, Job, Report
+from guerdon.sandbox.execution import Executor, Report, SandboxJob
 
 # argv: the package's folder, the kind, the descriptor of the channel; the program, questions and answers are files
 # in the folder above the working directory.
@@ -58,9 +58,9 @@ class Recording:
 
     def __init__(self, executor: Executor) -> None:
         self.executor = executor
-        self.jobs: list[Job] = []
+        self.jobs: list[SandboxJob] = []
 
-    def execute(self, job: Job) -> Report:
+    def execute(self, job: SandboxJob) -> Report:
         self.jobs.append(job)
         return self.executor.execute(job)
 
@@ -68,12 +68,12 @@ class Recording:
 class PlainExecutor:
     """Runs jobs of the kinds program, calls and pair."""
 
-    def execute(self, job: Job) -> Report:
+    def execute(self, job: SandboxJob) -> Report:
         with tempfile.TemporaryDirectory() as folder:
             return _run(job, Path(folder))
 
 
-def _run(job: Job, folder: Path) -> Report:
+def _run(job: SandboxJob, folder: Path) -> Report:
     scratch = folder / "scratch"
     scratch.mkdir()
     for name, content in {"program": job.program, "questions": job.questions, "answers": b""}.items():
@@ -94,7 +94,7 @@ def _run(job: Job, folder: Path) -> Report:
 
 
 def _start(
-    kind: str, job: Job, scratch: Path, channel: socket.socket | None = None
+    kind: str, job: SandboxJob, scratch: Path, channel: socket.socket | None = None
 ) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-I", "-S", "-c", DRIVER, FOLDER, kind]
     passed = () if channel is None else (channel.fileno(),)
@@ -116,7 +116,7 @@ def _start(
     )
 
 
-def _report(job: Job, folder: Path, process: subprocess.Popen[bytes]) -> Report:
+def _report(job: SandboxJob, folder: Path, process: subprocess.Popen[bytes]) -> Report:
     began = time.monotonic()
     late = False
     try:

@@ -41,10 +41,10 @@ class Readable:
     python: str
 
     def run(
-        self, surroundings: Sequence[str], *command: str, variables: Mapping[str, str] | None = None
+        self, context: Sequence[str], *command: str, variables: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Runs Python with these arguments in a surrounding."""
-        line = [self.python, str(self.folder / "surrounding.py"), *surroundings, "--", self.python, *command]
+        line = [self.python, str(self.folder / "surrounding.py"), *context, "--", self.python, *command]
         kept = {"PATH": os.environ["PATH"]}
         ours = {"PYTHONPATH": str(self.folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.run(

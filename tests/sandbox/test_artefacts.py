@@ -4,16 +4,16 @@ import threading
 
 import pytest
 
-from guerdon.sandbox.build_cache import Artefact, Artefacts, key_of
 from guerdon.sandbox.execution import Report
+from guerdon.sandbox.languages.build_cache import BuildArtifact, BuildCache, key_of
 
 
-def made(size: int, *, lasting: bool = True) -> Artefact:
-    return Artefact(Report(status="ok", collected={"main": bytes(size)}), lasting)
+def made(size: int, *, lasting: bool = True) -> BuildArtifact:
+    return BuildArtifact(Report(status="ok", collected={"main": bytes(size)}), lasting)
 
 
 def test_the_one_unused_for_longest_goes_first() -> None:
-    kept = Artefacts(max_bytes=3 * 11_000)
+    kept = BuildCache(max_bytes=3 * 11_000)
     for key in "abc":
         kept.get(key, lambda: made(9_000))
     kept.get("a", lambda: pytest.fail("it is kept"))
@@ -25,17 +25,17 @@ def test_the_one_unused_for_longest_goes_first() -> None:
 
 
 def test_what_is_too_large_or_not_lasting_is_not_kept() -> None:
-    kept = Artefacts(max_bytes=10_000)
+    kept = BuildCache(max_bytes=10_000)
     assert kept.get("large", lambda: made(20_000)).size > 20_000
     kept.get("passing", lambda: made(1, lasting=False))
     assert len(kept) == 0
 
 
 def test_who_waits_for_a_failure_is_told() -> None:
-    kept = Artefacts()
+    kept = BuildCache()
     begun, go_on = threading.Event(), threading.Event()
 
-    def fail() -> Artefact:
+    def fail() -> BuildArtifact:
         begun.set()
         go_on.wait(10)
         raise OSError("no disk")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.sandbox.cases import StdinTest
-from guerdon.sandbox.comparison import Comparison
-from guerdon.sandbox.judging import run_tests
+from guerdon.sandbox.grading.cases import StdinTest
+from guerdon.sandbox.grading.comparison import Comparison
+from guerdon.sandbox.grading.judging import run_tests
 from sandbox.job_work import Recording
 
 WORDS = ("exact", "lines", "tokens", "floats")

@@ -21,8 +21,8 @@ from typing import Any, Literal
 import pytest
 
 import guerdon
-from guerdon.sandbox import tiers
 from guerdon.sandbox.execution import Tier
+from guerdon.sandbox.isolation import tiers
 from sandbox.attacks import Attack, attacks
 from sandbox.people import readable_python
 

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.sandbox import Sandbox, doctor
-from guerdon.sandbox.doctor import advice_of
-from guerdon.sandbox.machine import Machine, machine
-from guerdon.sandbox.self_test import Finding
-from guerdon.sandbox.tiers import TierReport
+from guerdon.sandbox import Sandbox
+from guerdon.sandbox.isolation import doctor
+from guerdon.sandbox.isolation.doctor import advice_of
+from guerdon.sandbox.isolation.machine import Machine, machine
+from guerdon.sandbox.isolation.self_test import SelfTestResult
+from guerdon.sandbox.isolation.tiers import TierReport
 from sandbox.people import Readable, readable, readable_python
 
 ROOT = os.geteuid() == 0
@@ -183,7 +184,7 @@ LINUX = Machine(
     sysctls={"user.max_user_namespaces": "15000"},
 )
 DOWN = TierReport("native", False, "namespaces are forbidden here")
-SOUND = TierReport("landlock", True, "", (Finding("reading host files", True),))
+SOUND = TierReport("landlock", True, "", (SelfTestResult("reading host files", True),))
 UBUNTU = replace(
     LINUX,
     sysctls={"user.max_user_namespaces": "15000", "kernel.apparmor_restrict_unprivileged_userns": "1"},
@@ -211,7 +212,7 @@ def test_advice_for_machines_that_are_not_here(about: Machine, words: list[str])
 
 
 def test_no_advice_where_all_is_well() -> None:
-    sound = TierReport("native", True, "", (Finding("reading host files", True),))
+    sound = TierReport("native", True, "", (SelfTestResult("reading host files", True),))
     assert advice_of(replace(UBUNTU, container="docker"), [sound, SOUND], "native") == []
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.sandbox.asserts import reading
-from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest, Test, TestResult
-from guerdon.sandbox.comparison import Comparison
-from guerdon.sandbox.execution import Job, Report
-from guerdon.sandbox.judging import run_tests
+from guerdon.sandbox.execution import Report, SandboxJob
+from guerdon.sandbox.grading.assert_tests import plan_assert_test
+from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest, Test, TestResult
+from guerdon.sandbox.grading.comparison import Comparison
+from guerdon.sandbox.grading.judging import run_tests
 from guerdon.sandbox.limits import Limits
 from sandbox.job_work import PlainExecutor, Recording
 
@@ -365,20 +365,20 @@ def ways() -> list[tuple[str, str | None, str]]:
     found: list[tuple[str, str | None, str]] = []
     for part in WAYS.split("## ")[1:]:
         head, _, code = part.partition("\n")
-        way, _, entry_point = head.partition(" ")
-        found.append((code, entry_point or None, way))
+        mode, _, entry_point = head.partition(" ")
+        found.append((code, entry_point or None, mode))
     return found
 
 
-@pytest.mark.parametrize(("code", "entry_point", "way"), ways())
+@pytest.mark.parametrize(("code", "entry_point", "mode"), ways())
 def test_an_assert_test_runs_in_the_way_its_text_needs(
-    executor: Recording, code: str, entry_point: str | None, way: str
+    executor: Recording, code: str, entry_point: str | None, mode: str
 ) -> None:
     test = AssertTest(code, entry_point)
-    assert reading(test).way == way
+    assert plan_assert_test(test).mode == mode
     (result,) = run_tests(executor, MORE, [test])
     assert (result.passed, result.status, result.detail) == PASS
-    assert result.tamper_resistant is (way != "live")
+    assert result.tamper_resistant is (mode != "live")
     (result,) = run_tests(executor, IDLE, [test])
     assert not result.passed
 
@@ -401,7 +401,7 @@ def test_what_is_said_of_a_failed_assert_test(
     test = AssertTest(
         "for n in [5] * len('a'):\n    assert f(n) + 0 * f(n) == n + 1 - 0 * (1 if n else 2)", "f"
     )
-    assert reading(test).way == "pair"
+    assert plan_assert_test(test).mode == "pair"
     (result,) = run_tests(executor, program, [test])
     assert (result.passed, result.detail, result.status) == (False, detail, status)
     assert "5" not in result.detail
@@ -467,7 +467,7 @@ class Lost:
         self.reports = list(reports)
         self.plain = PlainExecutor()
 
-    def execute(self, job: Job) -> Report:
+    def execute(self, job: SandboxJob) -> Report:
         return self.reports.pop(0) if self.reports else self.plain.execute(job)
 
 

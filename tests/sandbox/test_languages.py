@@ -11,20 +11,12 @@ import language_samples as samples
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.sandbox import (
-    AssertTest,
-    CallTest,
-    Execution,
-    Limits,
-    Sandbox,
-    StdinTest,
-    languages,
-    polyglot,
-    tiers,
-)
-from guerdon.sandbox.build_cache import Artefacts
-from guerdon.sandbox.execution import Job, Report
-from guerdon.sandbox.watch import descendants
+from guerdon.sandbox import AssertTest, CallTest, Execution, Limits, Sandbox, StdinTest
+from guerdon.sandbox.execution import Report, SandboxJob
+from guerdon.sandbox.isolation import tiers
+from guerdon.sandbox.languages import runner, toolchains
+from guerdon.sandbox.languages.build_cache import BuildCache
+from guerdon.sandbox.local.usage import descendants
 
 LANGUAGES = tuple(samples.ADDS)
 COMPILED = ("c", "cpp", "rust", "go", "java")
@@ -38,10 +30,10 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def need(language: str) -> None:
-    recipe = languages.named(language)
-    assert recipe is not None
-    if languages.found(recipe) is None:
-        pytest.skip(f"no tools for {languages.how_to_install(recipe)}")
+    language_spec = toolchains.find_language(language)
+    assert language_spec is not None
+    if toolchains.find_toolchain(language_spec) is None:
+        pytest.skip(f"no tools for {toolchains.how_to_install(language_spec)}")
 
 
 def of(table: Mapping[str, str]) -> pytest.MarkDecorator:
@@ -99,9 +91,9 @@ def test_processor_time_is_limited(sandbox: Sandbox, language: str) -> None:
 def test_memory_is_limited(sandbox: Sandbox, language: str) -> None:
     done = run(sandbox, samples.EATS_MEMORY, language, limits=Limits(cpu_s=5, wall_s=30, memory_mb=64))
     assert done.status == "memory_limit", done
-    recipe = languages.named(language)
-    assert recipe is not None
-    assert done.memory_mb < 64 + recipe.overhead_mb + 64
+    language_spec = toolchains.find_language(language)
+    assert language_spec is not None
+    assert done.memory_mb < 64 + language_spec.overhead_mb + 64
 
 
 @of(samples.FLOODS)
@@ -245,21 +237,23 @@ class Counting:
         self.sandbox = sandbox
         self.tools: list[str] = []
 
-    def execute(self, job: Job) -> Report:
+    def execute(self, job: SandboxJob) -> Report:
         self.tools.append(Path(job.arguments[0]).name)
         return self.sandbox.execute(job)
 
 
 def test_a_source_is_compiled_once(sandbox: Sandbox) -> None:
     need("c")
-    recipe = languages.named("c")
-    assert recipe is not None
-    chain = languages.found(recipe)
-    counting, artefacts = Counting(sandbox), Artefacts()
+    language_spec = toolchains.find_language("c")
+    assert language_spec is not None
+    chain = toolchains.find_toolchain(language_spec)
+    counting, build_cache = Counting(sandbox), BuildCache()
 
     def add(source: str, files: Mapping[str, bytes] = {}) -> Report:
-        program = polyglot.Polyglot(counting, recipe, artefacts, source.encode(), files, toolchain=chain)
-        return program.execute(Job(kind="program", program=source.encode(), stdin=b"1 1", files=files))
+        program = runner.LanguageRunner(
+            counting, language_spec, build_cache, source.encode(), files, toolchain=chain
+        )
+        return program.execute(SandboxJob(kind="program", program=source.encode(), stdin=b"1 1", files=files))
 
     threads = [threading.Thread(target=add, args=(samples.ADDS["c"],)) for _ in range(4)]
     for thread in threads:
@@ -371,21 +365,21 @@ def test_an_unknown_language_is_an_error_that_lists_what_is_known(sandbox: Sandb
 
 
 def test_a_language_without_tools_is_unavailable(sandbox: Sandbox) -> None:
-    recipe = languages.Recipe(
+    language_spec = toolchains.Language(
         name="algol",
         tools=("a68g-of-nowhere",),
         install="algol68g",
         file="main.a68",
         run=("{a68g}", "{file}"),
     )
-    chain = polyglot.Polyglot(sandbox, recipe, Artefacts(), b"", {}, toolchain=None)
-    report = chain.execute(Job(kind="program"))
+    chain = runner.LanguageRunner(sandbox, language_spec, BuildCache(), b"", {}, toolchain=None)
+    report = chain.execute(SandboxJob(kind="program"))
     assert report.status == "unavailable"
     assert report.detail == "algol: a68g-of-nowhere is not installed: apt-get install algol68g"
 
 
 def test_what_is_available_is_what_is_installed() -> None:
-    found = languages.available()
+    found = toolchains.available_languages()
     assert sorted(found) == sorted(LANGUAGES)
     assert bool(found["javascript"]) == bool(shutil.which("node"))
     assert "bash" in found["bash"]
@@ -401,6 +395,6 @@ def test_what_is_available_is_what_is_installed() -> None:
     ],
 )
 def test_a_java_file_is_called_as_its_class(source: str, file: str) -> None:
-    recipe = languages.named("java")
-    assert recipe is not None
-    assert recipe.laid_out(source.encode()) == (file, source.encode())
+    language_spec = toolchains.find_language("java")
+    assert language_spec is not None
+    assert language_spec.source_file(source.encode()) == (file, source.encode())

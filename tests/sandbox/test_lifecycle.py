@@ -19,7 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from guerdon.sandbox import NO_VERDICT, Execution, Limits, Sandbox, tiers
+from guerdon.sandbox import NO_VERDICT, Execution, Limits, Sandbox
+from guerdon.sandbox.isolation import tiers
 
 TIERS = ("native", "bubblewrap", "landlock", "none")
 GONE_S = 10.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from guerdon.sandbox.asserts import reading
-from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest, Test
-from guerdon.sandbox.judging import run_tests
+from guerdon.sandbox.grading.assert_tests import plan_assert_test
+from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest, Test
+from guerdon.sandbox.grading.judging import run_tests
 from guerdon.sandbox.limits import Limits
 from sandbox.job_work import PlainExecutor, Recording
 
-# The right f sorts. Every way of asking for it.
+# The right f sorts. Every mode of asking for it.
 CALL = CallTest("f", [[3, 1, 2]], {}, [1, 2, 3])
 ASKED = AssertTest("def check(candidate):\n    assert candidate([3, 1, 2]) == [1, 2, 3]", "f")
 PAIRED = AssertTest(
@@ -227,7 +227,7 @@ def test_a_hack_passes_no_test(executor: Recording, program: str) -> None:
 def test_the_tests_of_this_file_pass_what_is_right_and_are_of_every_kind(executor: Recording) -> None:
     right = "def f(xs): return sorted(xs)"
     assert [result.passed for result in run_tests(executor, right, EVERY)] == [True] * len(EVERY)
-    ways = [reading(test).way for test in EVERY if isinstance(test, AssertTest)]
+    ways = [plan_assert_test(test).mode for test in EVERY if isinstance(test, AssertTest)]
     assert ways == ["calls", "pair", "pair", "pair"]
 
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from guerdon.sandbox.syntax import alone
+from guerdon.sandbox.grading.syntax import alone
 
 SOURCE = "f(" * 60 + "1" + ")" * 60 + "\n" + "[" + "1," * 2000 + "]"
 

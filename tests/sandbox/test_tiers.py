@@ -15,13 +15,14 @@ from pathlib import Path
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.sandbox import Limits, tiers
-from guerdon.sandbox.environment import Spec
-from guerdon.sandbox.execution import Job, Report, Tier
-from guerdon.sandbox.self_test import tried_escapes
-from guerdon.sandbox.server import ForkServer, ServerLostError
-from guerdon.sandbox.tiers import Finding, TierReport
-from guerdon.sandbox.watch import descendants
+from guerdon.sandbox import Limits
+from guerdon.sandbox.execution import Report, SandboxJob, Tier
+from guerdon.sandbox.isolation import tiers
+from guerdon.sandbox.isolation.self_test import run_escape_attempts
+from guerdon.sandbox.isolation.tiers import SelfTestResult, TierReport
+from guerdon.sandbox.local.environment import Spec
+from guerdon.sandbox.local.server import ForkServerHandle, ServerLostError
+from guerdon.sandbox.local.usage import descendants
 
 EVERY: tuple[Tier, ...] = (*tiers.TIERS, "none")
 FAMILY = """
@@ -33,15 +34,15 @@ for _ in range(3):
 print("up", flush=True)
 time.sleep(60)
 """
-MANY = Job(kind="program", program=FAMILY.encode(), limits=Limits(processes=8, wall_s=30))
+MANY = SandboxJob(kind="program", program=FAMILY.encode(), limits=Limits(processes=8, wall_s=30))
 PATIENCE = 10.0
 
 
 @contextmanager
-def serving(tier: Tier) -> Iterator[ForkServer]:
+def serving(tier: Tier) -> Iterator[ForkServerHandle]:
     if tier != "none" and not tiers.examine(tier).available:
         pytest.skip(f"no {tier} tier: {tiers.examine(tier).reason}")
-    server = ForkServer(Spec(tier))
+    server = ForkServerHandle(Spec(tier))
     try:
         yield server
     finally:
@@ -70,22 +71,22 @@ def gone(pids: list[int]) -> bool:
     return until(lambda: not any(map(runs, pids)))
 
 
-def run(server: ForkServer, program: str) -> Report:
-    return server.do(Job(kind="program", program=program.encode()))
+def run(server: ForkServerHandle, program: str) -> Report:
+    return server.do(SandboxJob(kind="program", program=program.encode()))
 
 
 @pytest.mark.parametrize("tier", tiers.TIERS)
 def test_nothing_gets_out_of_a_tier(tier: Tier) -> None:
     with serving(tier) as server:
-        leaks = {found.what for found in tried_escapes(server) if not found.held}
+        leaks = {found.what for found in run_escape_attempts(server) if not found.held}
     assert leaks == ({"seeing that host files exist"} if tier == "landlock" else set())
 
 
 def test_attempts_succeed_where_nothing_confines() -> None:
     with serving("none") as server:
-        out = {found.what for found in tried_escapes(server) if not found.held}
+        out = {found.what for found in run_escape_attempts(server) if not found.held}
         folder = os.stat("/").st_mode, os.uname().nodename
-        assert tried_escapes(server)
+        assert run_escape_attempts(server)
         # What succeeds must not harm the machine either.
         assert (os.stat("/").st_mode, os.uname().nodename) == folder
     assert {
@@ -166,13 +167,13 @@ def test_nothing_is_left_when_a_server_is_killed_at_work(tier: Tier) -> None:
 
 OWNER = """
 import sys
-from guerdon.sandbox.execution import Job
+from guerdon.sandbox.execution import SandboxJob
 from guerdon.sandbox.limits import Limits
-from guerdon.sandbox.server import ForkServer
-from guerdon.sandbox.environment import Spec
-server = ForkServer(Spec(sys.argv[1]))
+from guerdon.sandbox.local.server import ForkServerHandle
+from guerdon.sandbox.local.environment import Spec
+server = ForkServerHandle(Spec(sys.argv[1]))
 print(server._box or "", flush=True)
-server.do(Job(kind="program", program=sys.argv[2].encode(), limits=Limits(processes=8, wall_s=30)))
+server.do(SandboxJob(kind="program", program=sys.argv[2].encode(), limits=Limits(processes=8, wall_s=30)))
 """
 
 
@@ -222,9 +223,7 @@ def test_descriptors_on_their_way_hold_up_nobody_else(tier: Tier) -> None:
 
 @pytest.mark.parametrize("executable", [False, True])
 def test_a_working_directory_is_where_it_may_be(tmp_path: Path, executable: bool) -> None:
-    code = (
-        "import sys; from guerdon.sandbox.workdirs import make; print(make(executable=sys.argv[1] == 'True'))"
-    )
+    code = "import sys; from guerdon.sandbox.local.workdirs import make; print(make(executable=sys.argv[1] == 'True'))"
     lost = []
     for _ in range(2):
         line = [sys.executable, "-c", code, str(executable)]
@@ -249,8 +248,11 @@ def test_a_working_directory_in_a_private_folder(tmp_path: Path, tier: Tier) -> 
 
 
 def test_how_a_report_reads() -> None:
-    seen, read = Finding("seeing that host files exist", False), Finding("reading host files", False, "x")
-    held = Finding("mounts", True)
+    seen, read = (
+        SelfTestResult("seeing that host files exist", False),
+        SelfTestResult("reading host files", False, "x"),
+    )
+    held = SelfTestResult("mounts", True)
     assert TierReport("landlock", True, "", (seen, held)).sound
     assert TierReport("landlock", True, "", (seen, held)).failing == ""
     leaking = TierReport("native", True, "", (seen, read, held))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from guerdon.sandbox.watch import Watch, children_of, descendants
+from guerdon.sandbox.local.usage import UsageMonitor, children_of, descendants
 
 # A child with a child of its own, started by a thread, and 80 MiB in it; one byte when all is there.
 NESTED = """
@@ -30,8 +30,8 @@ def nested() -> Iterator[subprocess.Popen[bytes]]:
         process.communicate(b"")
 
 
-def watch(root: int, *, memory_mb: int = 1000, cpu_s: float = 100.0, processes: int = 10) -> Watch:
-    return Watch(root, memory=memory_mb << 20, cpu_s=cpu_s, processes=processes)
+def watch(root: int, *, memory_mb: int = 1000, cpu_s: float = 100.0, processes: int = 10) -> UsageMonitor:
+    return UsageMonitor(root, memory=memory_mb << 20, cpu_s=cpu_s, processes=processes)
 
 
 def test_children_of_threads_and_theirs_are_found(nested: subprocess.Popen[bytes]) -> None:
@@ -42,22 +42,22 @@ def test_children_of_threads_and_theirs_are_found(nested: subprocess.Popen[bytes
 
 
 def test_what_they_use_is_held_against_the_limits(nested: subprocess.Popen[bytes]) -> None:
-    assert watch(nested.pid).look() == ""
-    assert watch(nested.pid, memory_mb=80).look() == "memory_limit"
-    assert watch(nested.pid, cpu_s=0.0).look() == "timeout"
-    assert watch(nested.pid, processes=-64).look() == "process_limit"
+    assert watch(nested.pid).exceeded() == ""
+    assert watch(nested.pid, memory_mb=80).exceeded() == "memory_limit"
+    assert watch(nested.pid, cpu_s=0.0).exceeded() == "timeout"
+    assert watch(nested.pid, processes=-64).exceeded() == "process_limit"
 
 
 def test_the_root_itself_does_not_count(nested: subprocess.Popen[bytes]) -> None:
     (inner,) = children_of(nested.pid)
-    assert watch(inner, memory_mb=1, cpu_s=0.0, processes=-64).look() == ""
+    assert watch(inner, memory_mb=1, cpu_s=0.0, processes=-64).exceeded() == ""
 
 
 def test_a_process_that_is_gone_uses_nothing() -> None:
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", ""]) as process:
         process.wait()
     assert children_of(process.pid) == []
-    assert watch(process.pid, memory_mb=1, cpu_s=0.0).look() == ""
+    assert watch(process.pid, memory_mb=1, cpu_s=0.0).exceeded() == ""
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,6 @@ def test_memory_that_is_in_no_resident_set_counts(use: str) -> None:
         assert process.stdout is not None
         assert process.stdout.read(1) == b"!"
         for memory_mb, reason in ((40, "memory_limit"), (120, "")):
-            looking = Watch(os.getpid(), memory=memory_mb << 20, cpu_s=99, processes=9, mappings=True)
-            assert looking.look() == reason
+            looking = UsageMonitor(os.getpid(), memory=memory_mb << 20, cpu_s=99, processes=9, mappings=True)
+            assert looking.exceeded() == reason
         process.communicate(b"")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from guerdon.serve.background import RunningServer
+from guerdon.serve.background import BackgroundServer
 from guerdon.serve.run import serve
 from support import serve_work
 from support.serve_work import Reply, call, row, turns
@@ -22,7 +22,7 @@ OVERRAN = "overran its deadline of 0.4 s and was ended"
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["1 worker", "2 workers"])
-def server(request: pytest.FixtureRequest) -> Iterator[RunningServer]:
+def server(request: pytest.FixtureRequest) -> Iterator[BackgroundServer]:
     rewards = (
         serve_work.act,
         serve_work.act_async,
@@ -34,9 +34,9 @@ def server(request: pytest.FixtureRequest) -> Iterator[RunningServer]:
         yield running
 
 
-def _served(*rewards: Any, **options: Any) -> RunningServer:
+def _served(*rewards: Any, **options: Any) -> BackgroundServer:
     running = serve(*rewards, port=0, blocking=False, **options)
-    assert isinstance(running, RunningServer)
+    assert isinstance(running, BackgroundServer)
     return running
 
 
@@ -70,7 +70,7 @@ CASES = [
 
 @pytest.mark.parametrize(("reward", "order", "status", "kind", "says"), CASES)
 def test_one_sample(
-    server: RunningServer, reward: str, order: str, status: int, kind: str, says: str
+    server: BackgroundServer, reward: str, order: str, status: int, kind: str, says: str
 ) -> None:
     reply = call(server.url, f"/rewards/{reward}/score", turns(order, id=77))
     assert reply.error[:2] == (status, kind), reply
@@ -97,7 +97,7 @@ TOGETHER = [
 @pytest.mark.parametrize("position", [0, 5])
 @pytest.mark.parametrize(("reward", "case"), TOGETHER)
 def test_one_of_a_batch(
-    server: RunningServer, reward: str, case: tuple[str, int, str, str], position: int
+    server: BackgroundServer, reward: str, case: tuple[str, int, str, str], position: int
 ) -> None:
     order, _, kind, says = case
     texts = ["x" * n for n in range(1, 8)]
@@ -113,13 +113,13 @@ def test_one_of_a_batch(
     assert [item["reward"] for item in items] == [n + 1.0 for n in range(7) if n != position]
 
 
-def test_a_child_that_a_reward_forks_answers_nothing(server: RunningServer) -> None:
+def test_a_child_that_a_reward_forks_answers_nothing(server: BackgroundServer) -> None:
     requests = [turns(text, id=n) for n, text in enumerate(["fork", "ab", "fork", "abc"])]
     reply = call(server.url, "/batch_score", {"requests": requests})
     assert [item["reward"] for item in reply.json["responses"]] == [4.0, 2.0, 4.0, 3.0]
 
 
-def test_callers_beside_one_that_crashes_are_answered(server: RunningServer) -> None:
+def test_callers_beside_one_that_crashes_are_answered(server: BackgroundServer) -> None:
     """Each of 40 requests at once gets its own answer, the crash among them."""
     found: dict[int, Reply] = {}
 
@@ -137,7 +137,7 @@ def test_callers_beside_one_that_crashes_are_answered(server: RunningServer) -> 
     }
 
 
-def test_v1_tells_the_same_failures(server: RunningServer) -> None:
+def test_v1_tells_the_same_failures(server: BackgroundServer) -> None:
     reply = call(server.url, "/v1/batch_score", {"samples": [row("ab", id="a"), row("loop", id="b")]})
     good, bad = reply.json["results"]
     assert (good["score"], good["error"]) == (2.0, None)

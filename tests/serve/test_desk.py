@@ -12,15 +12,15 @@ import pytest
 
 from guerdon import RewardFunction
 from guerdon.errors import RewardError
-from guerdon.serve.background import RunningServer
+from guerdon.serve.background import BackgroundServer
 from guerdon.serve.run import serve
 from support import serve_work
 from support.serve_work import call, turns
 
 
-def _served(*rewards: Any, **options: Any) -> RunningServer:
+def _served(*rewards: Any, **options: Any) -> BackgroundServer:
     running = serve(*rewards, port=0, blocking=False, **options)
-    assert isinstance(running, RunningServer)
+    assert isinstance(running, BackgroundServer)
     return running
 
 
@@ -37,7 +37,7 @@ async def pid_at_once(response: str) -> float:
     return float(os.getpid()) if response == "pid" else float(serve_work.act(response))
 
 
-def _pid(running: RunningServer) -> int:
+def _pid(running: BackgroundServer) -> int:
     return int(call(running.url, "/score", turns("pid")).json["reward"])
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.serve.background import RunningServer
+from guerdon.serve.background import BackgroundServer
 from guerdon.serve.run import serve
 from support import serve_work
 from support.serve_work import Reply, call, connected, raw, replies, row, turns
@@ -23,20 +23,20 @@ BEARER = {"Authorization": f"Bearer {KEY}"}
 MAX_BODY = 50_000
 
 
-def _served(*rewards: Any, **options: Any) -> RunningServer:
+def _served(*rewards: Any, **options: Any) -> BackgroundServer:
     running = serve(*rewards, port=0, blocking=False, **options)
-    assert isinstance(running, RunningServer)
+    assert isinstance(running, BackgroundServer)
     return running
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
+def server() -> Iterator[BackgroundServer]:
     with _served(serve_work.act, serve_work.act_async, workers=1, timeout=20, max_body=MAX_BODY) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def locked() -> Iterator[RunningServer]:
+def locked() -> Iterator[BackgroundServer]:
     with _served(serve_work.act, api_key=[KEY, "another"], workers=1) as running:
         yield running
 
@@ -60,7 +60,7 @@ def body(text: str, **more: Any) -> bytes:
         ({"X-Api-Key": KEY + "x"}, 403),
     ],
 )
-def test_no_key_no_answer(locked: RunningServer, path: str, headers: dict[str, str], status: int) -> None:
+def test_no_key_no_answer(locked: BackgroundServer, path: str, headers: dict[str, str], status: int) -> None:
     reply = call(locked.url, path, turns("abc"), headers)
     assert reply.error[:2] == (status, "key")
     assert ("www-authenticate" in reply.headers) is (status == 401)
@@ -69,7 +69,7 @@ def test_no_key_no_answer(locked: RunningServer, path: str, headers: dict[str, s
 
 
 @pytest.mark.parametrize("headers", [BEARER, {"X-Api-Key": "another"}, {"authorization": f"bearer  {KEY} "}])
-def test_each_key_opens(locked: RunningServer, headers: dict[str, str]) -> None:
+def test_each_key_opens(locked: BackgroundServer, headers: dict[str, str]) -> None:
     assert call(locked.url, "/score", turns("abc"), headers).json["reward"] == 3.0
 
 
@@ -84,7 +84,7 @@ def test_each_key_opens(locked: RunningServer, headers: dict[str, str]) -> None:
         ("/rewards/none/info", 401),
     ],
 )
-def test_what_is_open_without_a_key(locked: RunningServer, path: str, status: int) -> None:
+def test_what_is_open_without_a_key(locked: BackgroundServer, path: str, status: int) -> None:
     assert call(locked.url, path).status == status
     assert call(locked.url, path, headers=BEARER).status in (200, 404)
 
@@ -121,7 +121,13 @@ def test_a_server_that_others_reach_insists_on_a_key() -> None:
     ],
 )  # fmt: skip
 def test_refusals(
-    server: RunningServer, path: str, given: Any, headers: dict[str, str], status: int, kind: str, says: str
+    server: BackgroundServer,
+    path: str,
+    given: Any,
+    headers: dict[str, str],
+    status: int,
+    kind: str,
+    says: str,
 ) -> None:
     reply = call(server.url, path, given, headers)
     assert reply.error[:2] == (status, kind), reply
@@ -149,7 +155,7 @@ def test_refusals(
         ("GET", "/", 405),
     ],
 )
-def test_methods(server: RunningServer, method: str, path: str, status: int) -> None:
+def test_methods(server: BackgroundServer, method: str, path: str, status: int) -> None:
     reply = call(server.url, path, method=method)
     assert reply.status == status
     assert reply.headers["allow"] in ("GET", "POST")
@@ -158,7 +164,7 @@ def test_methods(server: RunningServer, method: str, path: str, status: int) -> 
         assert reply.error[1] == "method"
 
 
-def test_every_unknown_field_is_named(server: RunningServer) -> None:
+def test_every_unknown_field_is_named(server: BackgroundServer) -> None:
     reply = call(
         server.url, "/batch_score", {"requests": [{**turns("a"), "foo": 1}, {**turns("b"), "bar": 2}]}
     )
@@ -171,7 +177,7 @@ def test_every_unknown_field_is_named(server: RunningServer) -> None:
 @pytest.mark.parametrize(
     ("given", "kept"), [("abc-1.2:3", True), ("x" * 400, False), ("a b", False), ("", False)]
 )
-def test_request_ids(server: RunningServer, given: str, kept: bool) -> None:
+def test_request_ids(server: BackgroundServer, given: str, kept: bool) -> None:
     for path, asked in (("/score", turns("abc")), ("/info", None), ("/none", None), ("/score", b"{")):
         reply = call(server.url, path, asked, {"X-Request-Id": given})
         assert (reply.headers["x-request-id"] == given) is kept
@@ -245,7 +251,7 @@ def test_more_connections_than_the_server_takes() -> None:
 # Idempotency.
 
 
-def test_a_repeated_key_is_answered_from_memory(server: RunningServer) -> None:
+def test_a_repeated_key_is_answered_from_memory(server: BackgroundServer) -> None:
     key = {"Idempotency-Key": "once"}
     first = call(server.url, "/score", turns("abc", id=1), key)
     again = call(server.url, "/score", turns("abc", id=1), key)
@@ -257,14 +263,14 @@ def test_a_repeated_key_is_answered_from_memory(server: RunningServer) -> None:
     assert call(server.url, "/v1/score", row("abcd"), key).status == 200  # another path, another key
 
 
-def test_a_failure_is_remembered_too(server: RunningServer) -> None:
+def test_a_failure_is_remembered_too(server: BackgroundServer) -> None:
     key = {"Idempotency-Key": "fails"}
     first, again = (call(server.url, "/score", turns("raise it"), key) for _ in range(2))
     assert first.error == again.error
     assert again.headers["idempotency-replayed"] == "true"
 
 
-def test_the_same_key_in_flight_is_scored_once(server: RunningServer, tmp_path: Path) -> None:
+def test_the_same_key_in_flight_is_scored_once(server: BackgroundServer, tmp_path: Path) -> None:
     found: list[Reply] = []
     ask = lambda: found.append(call(server.url, "/score", turns("sleep 0.5"), {"Idempotency-Key": "both"}))  # noqa: E731
     threads = [threading.Thread(target=ask) for _ in range(4)]
@@ -278,7 +284,7 @@ def test_the_same_key_in_flight_is_scored_once(server: RunningServer, tmp_path: 
     assert sorted("idempotency-replayed" in reply.headers for reply in found) == [False, True, True, True]
 
 
-def test_a_caller_that_leaves_and_comes_again_finds_its_answer(server: RunningServer) -> None:
+def test_a_caller_that_leaves_and_comes_again_finds_its_answer(server: BackgroundServer) -> None:
     with connected(server.url) as connection:
         connection.sendall(raw("/score", body("sleep 0.4"), "idempotency-key: left"))
         time.sleep(0.1)
@@ -289,7 +295,7 @@ def test_a_caller_that_leaves_and_comes_again_finds_its_answer(server: RunningSe
 # HTTP as it comes.
 
 
-def test_expect_100_continue(server: RunningServer) -> None:
+def test_expect_100_continue(server: BackgroundServer) -> None:
     asked = raw("/score", body("abc"), "expect: 100-continue")
     head, _, rest = asked.partition(b"\r\n\r\n")
     with connected(server.url) as connection:
@@ -299,7 +305,7 @@ def test_expect_100_continue(server: RunningServer) -> None:
         assert replies(connection, 1)[0].json["reward"] == 3.0
 
 
-def test_expect_100_continue_is_refused_before_the_body(server: RunningServer) -> None:
+def test_expect_100_continue_is_refused_before_the_body(server: BackgroundServer) -> None:
     head = raw("/score", b"", "expect: 100-continue", "content-length: 9999999")
     with connected(server.url) as connection:
         connection.sendall(head)
@@ -311,7 +317,7 @@ def test_expect_100_continue_is_refused_before_the_body(server: RunningServer) -
     ("version", "header", "stays"),
     [("1.0", "x: y", False), ("1.1", "x: y", True), ("1.1", "connection: close", False)],
 )
-def test_keep_alive(server: RunningServer, version: str, header: str, stays: bool) -> None:
+def test_keep_alive(server: BackgroundServer, version: str, header: str, stays: bool) -> None:
     with connected(server.url) as connection:
         for _ in range(3 if stays else 1):
             connection.sendall(raw("/score", body("abc"), header, version=version))
@@ -337,7 +343,7 @@ PIPELINED = [
 
 @pytest.mark.parametrize("piece", [1 << 20, 300, 7])
 @pytest.mark.parametrize("start", [0, 2, 3])
-def test_pipelined_requests_are_answered_in_order(server: RunningServer, start: int, piece: int) -> None:
+def test_pipelined_requests_are_answered_in_order(server: BackgroundServer, start: int, piece: int) -> None:
     asked = PIPELINED[start:] + PIPELINED[:start]
     data = b"".join(request for _, request, _ in asked)
     with connected(server.url) as connection:
@@ -347,7 +353,7 @@ def test_pipelined_requests_are_answered_in_order(server: RunningServer, start: 
     assert [reply.status for reply in found] == [status for _, _, status in asked]
 
 
-def test_pipelined_body_that_is_too_large_waits_its_turn(server: RunningServer) -> None:
+def test_pipelined_body_that_is_too_large_waits_its_turn(server: BackgroundServer) -> None:
     chunk = b"%x\r\n" % MAX_BODY + b"x" * MAX_BODY + b"\r\n"
     large = raw("/score", b"", "transfer-encoding: chunked") + chunk * 3 + b"0\r\n\r\n"
     with connected(server.url) as connection:
@@ -358,7 +364,7 @@ def test_pipelined_body_that_is_too_large_waits_its_turn(server: RunningServer) 
 
 @pytest.mark.parametrize("size", [1, 10, 1000])
 @pytest.mark.parametrize("path", ["/score", "/sc%6Fre"])
-def test_chunked_bodies(server: RunningServer, path: str, size: int) -> None:
+def test_chunked_bodies(server: BackgroundServer, path: str, size: int) -> None:
     data = body("abc")
     chunks = [data[start : start + size] for start in range(0, len(data), size)]
     sent = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
@@ -370,7 +376,7 @@ def test_chunked_bodies(server: RunningServer, path: str, size: int) -> None:
 @pytest.mark.parametrize("path", ["/score", "/sc%6Fre"])
 @pytest.mark.parametrize("announced", [True, False])
 def test_a_body_too_large_is_refused_while_it_comes(
-    server: RunningServer, path: str, announced: bool
+    server: BackgroundServer, path: str, announced: bool
 ) -> None:
     """The sender reads the answer although it is still sending; the whole body is never kept."""
     size = 8_000_000
@@ -384,7 +390,7 @@ def test_a_body_too_large_is_refused_while_it_comes(
         assert replies(connection, 1)[0].status == 413
 
 
-def test_a_slow_body(server: RunningServer) -> None:
+def test_a_slow_body(server: BackgroundServer) -> None:
     asked = raw("/score", body("abc"))
     with connected(server.url) as connection:
         for position in range(0, len(asked), 20):
@@ -395,7 +401,7 @@ def test_a_slow_body(server: RunningServer) -> None:
 
 @pytest.mark.parametrize("path", ["/score", "/sc%6Fre", "/info", "/v1/batch_score"])
 @pytest.mark.parametrize("part", [0.2, 0.6, 0.95, 1.0])
-def test_a_client_that_goes_away(server: RunningServer, path: str, part: float) -> None:
+def test_a_client_that_goes_away(server: BackgroundServer, path: str, part: float) -> None:
     asked = raw(path, body("sleep 0.05"), "accept: application/jsonl")
     for _ in range(5):
         with connected(server.url) as connection:
@@ -430,7 +436,7 @@ def test_what_callers_left_behind_does_not_keep_the_worker_busy() -> None:
         ("/rewards/act_async/", 3.0),
     ],
 )
-def test_targets(server: RunningServer, target: str, score: float) -> None:
+def test_targets(server: BackgroundServer, target: str, score: float) -> None:
     with connected(server.url) as connection:
         connection.sendall(raw(target, body("abc")))
         (reply,) = replies(connection, 1)
@@ -460,7 +466,7 @@ def test_targets(server: RunningServer, target: str, score: float) -> None:
         b"POST http://[ HTTP/1.1\r\ncontent-length: 0\r\n\r\n",
     ],
 )
-def test_garbage_harms_nobody(server: RunningServer, garbage: bytes) -> None:
+def test_garbage_harms_nobody(server: BackgroundServer, garbage: bytes) -> None:
     with connected(server.url, timeout=3) as connection:
         try:
             connection.sendall(garbage)
@@ -472,14 +478,14 @@ def test_garbage_harms_nobody(server: RunningServer, garbage: bytes) -> None:
     assert call(server.url, "/score", turns("abc")).json["reward"] == 3.0
 
 
-def test_the_page_of_the_formats(server: RunningServer) -> None:
+def test_the_page_of_the_formats(server: BackgroundServer) -> None:
     page = call(server.url, "/openapi.json").json
     assert {"/score", "/v1/batch_score", "/rewards/{reward}/score", "/state"} <= set(page["paths"])
     assert {"get", "post"} <= set(page["paths"]["/state"])
     assert call(server.url, "/docs").status == 200
 
 
-def test_the_page_of_documentation_brings_its_own_scripts(server: RunningServer) -> None:
+def test_the_page_of_documentation_brings_its_own_scripts(server: BackgroundServer) -> None:
     page = call(server.url, "/docs", method="GET")
     assert page.status == 200
     sources = re.findall(r'(?:src|href)="([^"]+)"', page.body.decode())

@@ -18,10 +18,10 @@ import pytest
 from guerdon.errors import InputError
 from guerdon.serve.journal.store import (
     LEAST_BYTES,
-    Entry,
     Journal,
-    Query,
-    Recorded,
+    JournalEntry,
+    JournalQuery,
+    JournalRecord,
     adaptive_requests,
     read_journal,
 )
@@ -29,7 +29,7 @@ from guerdon.serve.journal.store import (
 BODY = b'{"turns":[{"role":"user","content":"2 + 2?"},{"role":"assistant","content":"4"}]}'
 
 
-def entry(number: int = 1, **fields: Any) -> Entry:
+def entry(number: int = 1, **fields: Any) -> JournalEntry:
     given: dict[str, Any] = {
         "request_id": f"r-{number}",
         "time": 1000.0 + number,
@@ -45,17 +45,17 @@ def entry(number: int = 1, **fields: Any) -> Entry:
         "request": BODY,
         "response": b'{"reward":0.5,"metadata":{},"id":null}',
     }
-    return Entry(**{**given, **fields})
+    return JournalEntry(**{**given, **fields})
 
 
-def write(path: Path, *entries: Entry) -> None:
+def write(path: Path, *entries: JournalEntry) -> None:
     with Journal(path) as journal:
         for each in entries:
             journal.record(each)
 
 
 def ids(path: Path, **query: Any) -> list[str]:
-    return [row.request_id for row in read_journal(path, Query(**query))]
+    return [row.request_id for row in read_journal(path, JournalQuery(**query))]
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_what_is_recorded_is_read_back(path: Path) -> None:
     scores = [0.5, None, "timeout", -1e300]
     write(path, entry(headers=headers, scores=scores, failures={"timeout": 1}, status=200, ms=12.25))
     (row,) = read_journal(path, bodies=True)
-    assert row == Recorded(
+    assert row == JournalRecord(
         id=1,
         request_id="r-1",
         time=1001.0,
@@ -269,10 +269,10 @@ def test_one_odd_entry_is_dropped_and_the_next_is_written(
 
 WRITER = """
 import sys, time
-from guerdon.serve.journal.store import Entry, Journal
+from guerdon.serve.journal.store import JournalEntry, Journal
 journal = Journal(sys.argv[1])
 for number in range(10**9):
-    journal.record(Entry(request_id=f"r-{number}", time=0.0, method="POST", path="/", status=200, ms=1.0))
+    journal.record(JournalEntry(request_id=f"r-{number}", time=0.0, method="POST", path="/", status=200, ms=1.0))
     time.sleep(0.0005)
 """
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.serve.http.api_keys import Keys, Verdict
+from guerdon.serve.http.api_keys import ApiKeys, KeyCheck
 
-OK, MISSING, WRONG = Verdict.OK, Verdict.MISSING, Verdict.WRONG
+OK, MISSING, WRONG = KeyCheck.OK, KeyCheck.MISSING, KeyCheck.WRONG
 
 
 @pytest.mark.parametrize(
@@ -41,18 +41,18 @@ OK, MISSING, WRONG = Verdict.OK, Verdict.MISSING, Verdict.WRONG
         ([(b"x-api-key", b"%d" % i) for i in range(1000)] + [(b"x-api-key", b"one")], WRONG),
     ],
 )
-def test_verdicts(headers: list[tuple[bytes, bytes]], verdict: Verdict) -> None:
-    assert Keys(["one", "two"]).check(headers) is verdict
+def test_verdicts(headers: list[tuple[bytes, bytes]], verdict: KeyCheck) -> None:
+    assert ApiKeys(["one", "two"]).check(headers) is verdict
 
 
 def test_without_keys_nobody_gets_in() -> None:
-    assert not Keys()
-    assert Keys().check([(b"x-api-key", b"")]) is MISSING
-    assert Keys().check([(b"x-api-key", b"a")]) is WRONG
+    assert not ApiKeys()
+    assert ApiKeys().check([(b"x-api-key", b"")]) is MISSING
+    assert ApiKeys().check([(b"x-api-key", b"a")]) is WRONG
 
 
 def test_no_key_shows() -> None:
-    keys = Keys(["s3cret"])
+    keys = ApiKeys(["s3cret"])
     assert "s3cret" not in repr(keys) + str(vars(keys))
     assert repr(keys) == "Keys(1 key)"
 
@@ -60,7 +60,7 @@ def test_no_key_shows() -> None:
 @pytest.mark.parametrize("key", ["", "two words", "a\nb", "schlüssel", "tab\t"])
 def test_unusable_keys_are_refused_unshown(key: str) -> None:
     with pytest.raises(InputError, match="an API key must be printable") as caught:
-        Keys([key])
+        ApiKeys([key])
     assert not key or key not in str(caught.value)
 
 
@@ -83,14 +83,14 @@ def write(path: Path, text: str, mtime: int) -> None:
     new.rename(path)
 
 
-def is_ok(keys: Keys, key: str) -> bool:
+def is_ok(keys: ApiKeys, key: str) -> bool:
     return keys.check([(b"x-api-key", key.encode())]) is OK
 
 
 def test_a_keys_file(tmp_path: Path) -> None:
     path = tmp_path / "keys"
     path.write_bytes("\ufeff# ours\r\none\r\n\r\n  two  \r\n#three\n".encode())
-    keys = Keys(["given"], path)
+    keys = ApiKeys(["given"], path)
     assert [is_ok(keys, key) for key in ("one", "two", "given", "three", "# ours")] == [
         *[True] * 3,
         *[False] * 2,
@@ -101,7 +101,7 @@ def test_a_keys_file(tmp_path: Path) -> None:
 def test_keys_are_rotated_within_a_second(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path, clock = tmp_path / "keys", Clock()
     write(path, "old\n", 1_000)
-    keys = Keys(["given"], path, clock)
+    keys = ApiKeys(["given"], path, clock)
     write(path, "new\nanother\n", 2_000)
     assert is_ok(keys, "old")
     clock.now += 1.0
@@ -113,7 +113,7 @@ def test_keys_are_rotated_within_a_second(tmp_path: Path, caplog: pytest.LogCapt
 def test_a_file_that_changes_twice_within_its_clock(tmp_path: Path) -> None:
     path, clock = tmp_path / "keys", Clock()
     path.write_text("one\n")
-    keys = Keys(file=path, clock=clock)
+    keys = ApiKeys(file=path, clock=clock)
     stamp = path.stat()
     path.write_text("two\n")
     os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
@@ -136,7 +136,7 @@ def test_a_file_that_went_bad_leaves_the_keys_and_says_so_once(
 ) -> None:
     path, clock = tmp_path / "keys", Clock()
     write(path, "old\n", 1_000)
-    keys = Keys(file=path, clock=clock)
+    keys = ApiKeys(file=path, clock=clock)
     if text is None:
         path.unlink()
     else:
@@ -165,4 +165,4 @@ def test_at_the_start_a_bad_file_is_an_error(tmp_path: Path, text: str | None, p
     if text is not None:
         path.write_text(text)
     with pytest.raises(InputError, match=problem):
-        Keys(["given"], path)
+        ApiKeys(["given"], path)

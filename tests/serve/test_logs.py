@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from guerdon.serve.http.access_log import MOST_LINES, Form, Log, RequestIds, sane_request_id
+from guerdon.serve.http.access_log import MOST_LINES, LogForm, RequestIds, ServerLog, sane_request_id
 
 
-def lines(form: Form = "json", every: bool = True, slow: float = 1.0, **request: Any) -> list[str]:
+def lines(form: LogForm = "json", every: bool = True, slow: float = 1.0, **request: Any) -> list[str]:
     """What one request leaves in the log."""
     stream = io.StringIO()
     given: dict[str, Any] = {"status": 200, "seconds": 0.01, **request}
-    with Log(form=form, every=every, slow=slow, stream=stream) as log:
+    with ServerLog(form=form, every=every, slow=slow, stream=stream) as log:
         log.request(given.pop("request_id", "r-1"), "POST", given.pop("path", "/score"), **given)
     return stream.getvalue().splitlines()
 
@@ -39,7 +39,7 @@ def lines(form: Form = "json", every: bool = True, slow: float = 1.0, **request:
 def test_errors_and_slow_requests_are_always_logged(request_: dict[str, Any], level: str | None) -> None:
     found = lines(every=False, **request_)
     assert [json.loads(line)["level"] for line in found] == ([level] if level else [])
-    with Log(stream=io.StringIO()) as log:
+    with ServerLog(stream=io.StringIO()) as log:
         wanted = log.wants(request_["status"], request_.get("seconds", 0.01), request_.get("failures", 0))
     assert wanted is (level is not None)
 
@@ -47,7 +47,7 @@ def test_errors_and_slow_requests_are_always_logged(request_: dict[str, Any], le
 @pytest.mark.parametrize("status", [200, 429, 500])
 def test_a_quiet_server_logs_no_request(status: int) -> None:
     stream = io.StringIO()
-    with Log(form="json", every=True, quiet=True, stream=stream) as log:
+    with ServerLog(form="json", every=True, quiet=True, stream=stream) as log:
         log.request("r-1", "POST", "/score", status=status, seconds=5.0, failures=1)
         log.say("warning", "something else")
     assert [json.loads(line)["message"] for line in stream.getvalue().splitlines()] == ["something else"]
@@ -84,22 +84,22 @@ def test_a_line_as_text() -> None:
 @pytest.mark.parametrize(
     "hostile", ["a\nERROR all is lost", "a\r\nb", "\x1b[31mred", "a\u2028b", "\u202eabc", '"x"']
 )
-def test_hostile_values_stay_on_their_line(form: Form, hostile: str) -> None:
+def test_hostile_values_stay_on_their_line(form: LogForm, hostile: str) -> None:
     (line,) = lines(form, path=f"/{hostile}", reward=hostile, client=hostile, request_id=hostile)
     assert line.isascii()
     assert line.isprintable()
     stream = io.StringIO()
-    with Log(form=form, stream=stream) as log:
+    with ServerLog(form=form, stream=stream) as log:
         log.say("warning", hostile, detail=hostile)
     (line,) = stream.getvalue().splitlines()
     assert line.isprintable()
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_secrets_are_not_logged(form: Form) -> None:
+def test_secrets_are_not_logged(form: LogForm) -> None:
     found = lines(form, path="/score?api_key=s3cret-123&x=1", client="Bearer s3cret-123")
     stream = io.StringIO()
-    with Log(form=form, stream=stream) as log:
+    with ServerLog(form=form, stream=stream) as log:
         log.say("error", "peer sent Authorization: Bearer s3cret-123", header="Basic s3cret-123")
     text = "\n".join(found) + stream.getvalue()
     assert "s3cret" not in text
@@ -113,7 +113,7 @@ def test_long_values_are_cut() -> None:
 
 def test_a_flood_of_errors_is_counted_not_shown() -> None:
     stream = io.StringIO()
-    with Log(form="json", stream=stream) as log:
+    with ServerLog(form="json", stream=stream) as log:
         for _ in range(3_000):
             log.request("r", "POST", "/score", status=500, seconds=0.1)
         time.sleep(1.05)
@@ -127,10 +127,10 @@ def test_a_flood_of_errors_is_counted_not_shown() -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_records_of_the_standard_library(form: Form) -> None:
+def test_records_of_the_standard_library(form: LogForm) -> None:
     stream = io.StringIO()
     logger = logging.Logger("uvicorn.error")
-    with Log(form=form, stream=stream) as log:
+    with ServerLog(form=form, stream=stream) as log:
         logger.addHandler(log.handler())
         logger.warning("Invalid %s", "request\nreceived")
         logger.warning("wrong %d", "number")
@@ -152,7 +152,7 @@ def test_records_of_the_standard_library(form: Form) -> None:
 def test_a_reader_that_stalls_stalls_nobody() -> None:
     reader, writer = os.pipe()
     with os.fdopen(reader) as left, os.fdopen(writer, "w") as stream:
-        log = Log(form="json", every=True, stream=stream)
+        log = ServerLog(form="json", every=True, stream=stream)
         started = time.monotonic()
         for i in range(30_000):
             log.request(f"r-{i}", "POST", "/score", status=200, seconds=0.01)
@@ -167,7 +167,7 @@ def test_a_reader_that_stalls_stalls_nobody() -> None:
 
 def test_a_stream_that_is_gone_is_no_harm() -> None:
     stream = io.StringIO()
-    with Log(stream=stream) as log:
+    with ServerLog(stream=stream) as log:
         stream.close()
         log.say("info", "nobody reads this")
         time.sleep(0.1)

@@ -13,7 +13,7 @@ from websockets.sync.client import connect
 import guerdon
 from guerdon import EvaluateResult, RewardFunction
 from guerdon.scoring.outcome import Metric, Outcome, pack
-from guerdon.serve.background import RunningServer
+from guerdon.serve.background import BackgroundServer
 from guerdon.serve.formats.v1 import outcome_of_result
 from guerdon.serve.run import serve
 from support import serve_work
@@ -45,9 +45,9 @@ TIMEOUT = 0.5
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
+def server() -> Iterator[BackgroundServer]:
     running = serve(*REWARDS.values(), port=0, blocking=False, workers=1, timeout=TIMEOUT)
-    assert isinstance(running, RunningServer)
+    assert isinstance(running, BackgroundServer)
     with running:
         yield running
 
@@ -62,22 +62,22 @@ def expected() -> dict[tuple[str, str], Outcome]:
     return found
 
 
-def in_place(server: RunningServer, name: str, texts: list[str]) -> list[Outcome]:
+def in_place(server: BackgroundServer, name: str, texts: list[str]) -> list[Outcome]:
     results = guerdon.score(REWARDS[name], [row(text) for text in texts], workers=0)
     return [pack(result) for result in results]
 
 
-def v1(server: RunningServer, name: str, texts: list[str]) -> list[Outcome]:
+def v1(server: BackgroundServer, name: str, texts: list[str]) -> list[Outcome]:
     path = f"/rewards/{name}/v1/score"
     return [outcome_of_result(call(server.url, path, row(text)).json) for text in texts]
 
 
-def v1_batch(server: RunningServer, name: str, texts: list[str]) -> list[Outcome]:
+def v1_batch(server: BackgroundServer, name: str, texts: list[str]) -> list[Outcome]:
     reply = call(server.url, f"/rewards/{name}/v1/batch_score", {"samples": [row(text) for text in texts]})
     return [outcome_of_result(result) for result in reply.json["results"]]
 
 
-def v1_lines(server: RunningServer, name: str, texts: list[str]) -> list[Outcome]:
+def v1_lines(server: BackgroundServer, name: str, texts: list[str]) -> list[Outcome]:
     body = {"samples": [row(text) for text in texts]}
     reply = call(server.url, f"/rewards/{name}/v1/batch_score", body, {"accept": "application/jsonl"})
     lines = [json.loads(line) for line in reply.body.splitlines()]
@@ -85,7 +85,7 @@ def v1_lines(server: RunningServer, name: str, texts: list[str]) -> list[Outcome
     return [outcome_of_result(line) for line in sorted(lines, key=lambda line: line["index"])]
 
 
-def v1_socket(server: RunningServer, name: str, texts: list[str]) -> list[Outcome]:
+def v1_socket(server: BackgroundServer, name: str, texts: list[str]) -> list[Outcome]:
     address = server.url.replace("http", "ws", 1) + f"/rewards/{name}/v1/ws"
     found: dict[int, Outcome] = {}
     with connect(address) as conversation:
@@ -97,12 +97,12 @@ def v1_socket(server: RunningServer, name: str, texts: list[str]) -> list[Outcom
     return [found[n] for n in range(len(texts))]
 
 
-def remote(server: RunningServer, name: str, texts: list[str]) -> list[Outcome]:
+def remote(server: BackgroundServer, name: str, texts: list[str]) -> list[Outcome]:
     reward = RewardFunction(endpoint=f"{server.url}/rewards/{name}", mode="remote")
     return [pack(result) for result in guerdon.score(reward, [row(text) for text in texts])]
 
 
-def remote_one_by_one(server: RunningServer, name: str, texts: list[str]) -> list[Outcome]:
+def remote_one_by_one(server: BackgroundServer, name: str, texts: list[str]) -> list[Outcome]:
     reward = RewardFunction(endpoint=f"{server.url}/rewards/{name}", mode="remote")
 
     async def all_of_them() -> list[Outcome]:
@@ -118,7 +118,7 @@ WAYS = [in_place, v1, v1_batch, v1_lines, v1_socket, remote, remote_one_by_one]
 @pytest.mark.parametrize("name", REWARDS)
 @pytest.mark.parametrize("way", WAYS)
 def test_whole_verdicts(
-    server: RunningServer, expected: dict[tuple[str, str], Outcome], way: Callable[..., Any], name: str
+    server: BackgroundServer, expected: dict[tuple[str, str], Outcome], way: Callable[..., Any], name: str
 ) -> None:
     texts = [text for text in TEXTS if way is not in_place or text not in ENDS]
     for text, outcome in zip(texts, way(server, name, texts), strict=True):
@@ -126,17 +126,17 @@ def test_whole_verdicts(
         assert (text, outcome) == (text, wanted)
 
 
-def adaptive(server: RunningServer, name: str, texts: list[str]) -> list[Any]:
+def adaptive(server: BackgroundServer, name: str, texts: list[str]) -> list[Any]:
     return [call(server.url, f"/rewards/{name}/score", turns(text)).json for text in texts]
 
 
-def adaptive_batch(server: RunningServer, name: str, texts: list[str]) -> list[Any]:
+def adaptive_batch(server: BackgroundServer, name: str, texts: list[str]) -> list[Any]:
     body = {"requests": [turns(text) for text in texts]}
     found: list[Any] = call(server.url, f"/rewards/{name}/batch_score", body).json["responses"]
     return found
 
 
-def adaptive_socket(server: RunningServer, name: str, texts: list[str]) -> list[Any]:
+def adaptive_socket(server: BackgroundServer, name: str, texts: list[str]) -> list[Any]:
     address = server.url.replace("http", "ws", 1) + f"/rewards/{name}/ws"
     found: dict[int, Any] = {}
     with connect(address) as conversation:
@@ -154,7 +154,7 @@ def adaptive_socket(server: RunningServer, name: str, texts: list[str]) -> list[
 @pytest.mark.parametrize("name", REWARDS)
 @pytest.mark.parametrize("way", [adaptive, adaptive_batch, adaptive_socket])
 def test_verdicts_in_adaptives_form(
-    server: RunningServer, expected: dict[tuple[str, str], Outcome], way: Callable[..., Any], name: str
+    server: BackgroundServer, expected: dict[tuple[str, str], Outcome], way: Callable[..., Any], name: str
 ) -> None:
     for text, said in zip(TEXTS, way(server, name, TEXTS), strict=True):
         wanted = expected[name, text]
@@ -180,7 +180,7 @@ def test_the_hand_written_verdicts(expected: dict[tuple[str, str], Outcome]) -> 
     ]  # fmt: skip
 
 
-def test_a_result_is_what_a_direct_call_gives(server: RunningServer) -> None:
+def test_a_result_is_what_a_direct_call_gives(server: BackgroundServer) -> None:
     here = RewardFunction(serve_work.act).evaluate(guerdon.Sample.from_row(row("rich")))
     there = RewardFunction(endpoint=f"{server.url}/rewards/act", mode="remote").evaluate(
         guerdon.Sample.from_row(row("rich"))

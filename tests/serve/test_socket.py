@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from guerdon import EvaluateResult, reward_function
-from guerdon.serve.background import RunningServer
+from guerdon.serve.background import BackgroundServer
 from guerdon.serve.run import serve
 from support import serve_work
 from support.serve_work import call, connected, row, turns
@@ -33,21 +33,21 @@ def scary(response: str, scary_letter: str) -> float:
     return float(scary_letter not in response)
 
 
-def _served(*rewards: Any, **options: Any) -> RunningServer:
+def _served(*rewards: Any, **options: Any) -> BackgroundServer:
     running = serve(*rewards, port=0, blocking=False, **options)
-    assert isinstance(running, RunningServer)
+    assert isinstance(running, BackgroundServer)
     return running
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
+def server() -> Iterator[BackgroundServer]:
     checked = reward_function(metadata_schema=Letter)(scary)
     rewards = (serve_work.act, echo, checked, serve_work.act_async)
     with _served(*rewards, workers=1, timeout=1, max_body=200_000) as running:
         yield running
 
 
-def opened(server: RunningServer, path: str = "/ws", **more: Any) -> Any:
+def opened(server: BackgroundServer, path: str = "/ws", **more: Any) -> Any:
     return connect(server.url.replace("http", "ws", 1) + path, compression=None, **more)
 
 
@@ -75,7 +75,7 @@ def response(conversation: ClientConnection, head: Any = None) -> tuple[int, Any
     return head["id"], whole
 
 
-def test_a_conversation(server: RunningServer) -> None:
+def test_a_conversation(server: BackgroundServer) -> None:
     with opened(server) as conversation:
         for n, text in enumerate(["", "ab", "é\u2028\n\r", "x" * 50_000, "\U0001f600"]):
             conversation.send(json.dumps(turns(text, id=n * 10**9)))
@@ -85,7 +85,7 @@ def test_a_conversation(server: RunningServer) -> None:
 
 @pytest.mark.parametrize("text", ["a", "é", "漢", "\U0001f600", '"', "\\", "\n", "\u2028"])
 @pytest.mark.parametrize("times", [10_000, 10_240, 20_480, 70_001])
-def test_long_responses_come_in_chunks(server: RunningServer, text: str, times: int) -> None:
+def test_long_responses_come_in_chunks(server: BackgroundServer, text: str, times: int) -> None:
     with opened(server, "/rewards/echo/ws") as conversation:
         conversation.send(json.dumps(turns("x", id=5, metadata={"text": text, "times": times})))
         identity, whole = response(conversation)
@@ -115,7 +115,7 @@ def test_long_responses_come_in_chunks(server: RunningServer, text: str, times: 
     ],
 )
 def test_errors_are_frames(
-    server: RunningServer, frame: Any, identity: int | None, kind: str, says: str
+    server: BackgroundServer, frame: Any, identity: int | None, kind: str, says: str
 ) -> None:
     with opened(server) as conversation:
         answer = said(conversation, frame)
@@ -129,7 +129,7 @@ def test_errors_are_frames(
     [({"scary_letter": "ab"}, "at most 1 character"), ({}, "Field required"), (None, "Field required")],
 )
 def test_metadata_that_does_not_fit_is_told_under_its_number(
-    server: RunningServer, metadata: Any, says: str
+    server: BackgroundServer, metadata: Any, says: str
 ) -> None:
     with opened(server, "/rewards/scary/ws") as conversation:
         answer = said(conversation, turns("x", id=11, metadata=metadata))
@@ -140,7 +140,7 @@ def test_metadata_that_does_not_fit_is_told_under_its_number(
     assert (answer["n"], answer["error"]["kind"]) == (12, "input")
 
 
-def test_the_sockets_of_our_own_format(server: RunningServer) -> None:
+def test_the_sockets_of_our_own_format(server: BackgroundServer) -> None:
     with opened(server, "/v1/ws") as conversation:
         good = said(conversation, {"n": 3, "sample": row("abc", id="s")})
         assert (good["n"], good["result"]["score"], good["result"]["id"]) == (3, 3.0, "s")
@@ -170,7 +170,7 @@ def test_a_request_that_waited_too_long_is_told_under_its_number() -> None:
             assert {answer["error"]["kind"] for answer in answers} == {"timeout"}
 
 
-def test_ten_thousand_messages(server: RunningServer) -> None:
+def test_ten_thousand_messages(server: BackgroundServer) -> None:
     """All sent before one answer is read: the server holds back, and answers every one once."""
     with connected(server.url) as raw:
         _shake(raw, "/ws")
@@ -212,7 +212,7 @@ def test_a_client_that_does_not_read_is_waited_for() -> None:
         assert call(running.url, "/score", turns("x")).status == 200
 
 
-def test_a_session_is_answered_from_memory(server: RunningServer) -> None:
+def test_a_session_is_answered_from_memory(server: BackgroundServer) -> None:
     frame = json.dumps(turns("sleep 0.3", id=1))
     with opened(server, "/ws?session=s1") as conversation:
         conversation.send(frame)
@@ -235,7 +235,7 @@ def test_a_session_is_answered_from_memory(server: RunningServer) -> None:
         (lambda c: c.close(1000), 1000),
     ],
 )
-def test_close_codes(server: RunningServer, act: Callable[[ClientConnection], None], code: int) -> None:
+def test_close_codes(server: BackgroundServer, act: Callable[[ClientConnection], None], code: int) -> None:
     with opened(server) as conversation:
         act(conversation)
         with pytest.raises(ConnectionClosed) as closed:
@@ -245,7 +245,7 @@ def test_close_codes(server: RunningServer, act: Callable[[ClientConnection], No
     assert call(server.url, "/score", turns("abc")).status == 200
 
 
-def test_pings(server: RunningServer) -> None:
+def test_pings(server: BackgroundServer) -> None:
     with opened(server) as conversation:
         assert conversation.ping(b"there?").wait(5)
 
@@ -260,7 +260,7 @@ def test_pings(server: RunningServer) -> None:
     ],
 )
 def test_handshakes_that_are_refused(
-    server: RunningServer, path: str, headers: dict[str, str], status: int
+    server: BackgroundServer, path: str, headers: dict[str, str], status: int
 ) -> None:
     known = {
         "host": "x", "upgrade": "websocket", "connection": "Upgrade",
@@ -333,7 +333,7 @@ class EnvClient:
         return self.ask({"type": "state"})
 
 
-def test_an_environment(server: RunningServer) -> None:
+def test_an_environment(server: BackgroundServer) -> None:
     with EnvClient(server.url) as env:
         assert env.reset(episode_id="e1")["done"] is False
         assert env.state() == {"episode_id": "e1", "step_count": 0}
@@ -356,14 +356,14 @@ def test_an_environment(server: RunningServer) -> None:
         ({"type": "reset", "data": {"seed": -1}}, r"VALIDATION_ERROR"),
     ],
 )
-def test_what_an_environment_refuses(server: RunningServer, message: dict[str, Any], says: str) -> None:
+def test_what_an_environment_refuses(server: BackgroundServer, message: dict[str, Any], says: str) -> None:
     with EnvClient(server.url) as env:
         with pytest.raises(RuntimeError, match=says):
             env.ask(message)
         assert env.step(response="abc")["reward"] == 3.0
 
 
-def test_an_environment_answers_in_order(server: RunningServer) -> None:
+def test_an_environment_answers_in_order(server: BackgroundServer) -> None:
     """Messages sent together: each is answered before the next begins, slow or not."""
     texts = ["sleep 0.1", "a", "sleep 0.05", "abc", ""]
     messages = [
@@ -385,7 +385,7 @@ def test_an_environment_answers_in_order(server: RunningServer) -> None:
     assert closed.value.rcvd.code == 1000
 
 
-def test_words_in_a_turn_make_no_message_of_openenv(server: RunningServer) -> None:
+def test_words_in_a_turn_make_no_message_of_openenv(server: BackgroundServer) -> None:
     with opened(server) as conversation:
         text = '{"type":"step"}'
         conversation.send(json.dumps({"turns": [{"role": "assistant", "content": text}], "id": 1}))

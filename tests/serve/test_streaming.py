@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from guerdon.serve.background import RunningServer
+from guerdon.serve.background import BackgroundServer
 from guerdon.serve.run import serve
 from support import serve_work
 from support.serve_work import call, connected, raw, row
@@ -20,10 +20,10 @@ LINES = {"accept": "application/jsonl"}
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
+def server() -> Iterator[BackgroundServer]:
     rewards = (serve_work.act, serve_work.act_async, serve_work.act_together)
     running = serve(*rewards, port=0, blocking=False, workers=1, timeout=1, max_queue=50)
-    assert isinstance(running, RunningServer)
+    assert isinstance(running, BackgroundServer)
     with running:
         yield running
 
@@ -32,7 +32,7 @@ def asked(*texts: str) -> dict[str, Any]:
     return {"samples": [row(text, id=f"s{n}") for n, text in enumerate(texts)]}
 
 
-def lines(server: RunningServer, path: str, body: Any) -> Iterator[tuple[float, Any]]:
+def lines(server: BackgroundServer, path: str, body: Any) -> Iterator[tuple[float, Any]]:
     """The lines of a streamed answer with the seconds after which they came."""
     place = urlsplit(server.url)
     assert place.hostname is not None
@@ -50,7 +50,7 @@ def lines(server: RunningServer, path: str, body: Any) -> Iterator[tuple[float, 
 
 @pytest.mark.parametrize("reward", ["act", "act_async", "act_together"])
 @pytest.mark.parametrize("count", [0, 1, 2, 300])
-def test_every_result_comes_once(server: RunningServer, reward: str, count: int) -> None:
+def test_every_result_comes_once(server: BackgroundServer, reward: str, count: int) -> None:
     found = [
         line
         for _, line in lines(
@@ -65,7 +65,7 @@ def test_every_result_comes_once(server: RunningServer, reward: str, count: int)
 
 
 @pytest.mark.parametrize("reward", ["act", "act_async"])
-def test_lines_are_those_of_the_whole_answer(server: RunningServer, reward: str) -> None:
+def test_lines_are_those_of_the_whole_answer(server: BackgroundServer, reward: str) -> None:
     body = asked("a", "raise it", "rich", "none", "nan", "sleep 5", "segv", "ab")
     path = f"/rewards/{reward}/v1/batch_score"
     streamed = [line for _, line in lines(server, path, body)]
@@ -78,7 +78,7 @@ def test_lines_are_those_of_the_whole_answer(server: RunningServer, reward: str)
 
 
 @pytest.mark.parametrize("reward", ["act", "act_async"])
-def test_results_come_as_they_are_done(server: RunningServer, reward: str) -> None:
+def test_results_come_as_they_are_done(server: BackgroundServer, reward: str) -> None:
     texts = ["sleep 0.15" if reward == "act" else "await 0.15"] * 6
     times = [seconds for seconds, _ in lines(server, f"/rewards/{reward}/v1/batch_score", asked(*texts))]
     if reward == "act":
@@ -95,14 +95,14 @@ def test_results_come_as_they_are_done(server: RunningServer, reward: str) -> No
     ],
 )
 def test_a_body_that_is_wrong_is_refused_as_a_whole(
-    server: RunningServer, body: Any, status: int, says: str
+    server: BackgroundServer, body: Any, status: int, says: str
 ) -> None:
     reply = call(server.url, "/v1/batch_score", body, LINES)
     assert reply.error[:2] == (status, "input")
     assert says in reply.error[2]
 
 
-def test_a_caller_that_leaves_ends_the_work(server: RunningServer) -> None:
+def test_a_caller_that_leaves_ends_the_work(server: BackgroundServer) -> None:
     body = json.dumps(asked(*["sleep 0.5"] * 100)).encode()
     with connected(server.url) as connection:
         connection.sendall(raw("/v1/batch_score", body, "accept: application/jsonl"))
@@ -114,7 +114,7 @@ def test_a_caller_that_leaves_ends_the_work(server: RunningServer) -> None:
 
 def test_a_stream_that_is_cut_off_has_no_last_line() -> None:
     running = serve(serve_work.act, port=0, blocking=False, workers=1, request_timeout=1, timeout=5)
-    assert isinstance(running, RunningServer)
+    assert isinstance(running, BackgroundServer)
     with running:
         found = [line for _, line in lines(running, "/v1/batch_score", asked(*["sleep 0.3"] * 20))]
     assert 1 <= len(found) < 20

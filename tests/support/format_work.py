@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from guerdon import RewardFunction
 from guerdon.scoring.outcome import Outcome, pack
-from guerdon.serve.formats.base import Asked, Format, RefusedError, Served, json_bytes
+from guerdon.serve.formats.base import Format, ParsedRequest, RefusedError, RewardInfo, json_bytes
 from guerdon.serve.formats.nemo_gym import NemoGymFormat
 from guerdon.serve.formats.openenv import OpenEnvFormat
 from guerdon.serve.formats.openrlhf import OpenRLHFFormat
@@ -28,7 +28,7 @@ FORMATS: tuple[Format, ...] = (
     NemoGymFormat(),
     OpenEnvFormat(),
 )
-SERVED = Served("exact", "3f2a", {"strict": True})
+SERVED = RewardInfo("exact", "3f2a", {"strict": True})
 TIMEOUT = Outcome(None, error="over 10 s", kind="timeout")
 CRASH = Outcome(None, error="the worker process died", kind="crash")
 LACKING = Outcome(None, error="exact needs 'answer'", kind="binding")
@@ -43,19 +43,19 @@ FAILURES = [
 """Outcomes without a score, with the status, the kind and the words that tell them."""
 
 
-def read(format: Format, op: str, body: Any, served: Served = SERVED) -> Asked:
+def read(format: Format, op: str, body: Any, served: RewardInfo = SERVED) -> ParsedRequest:
     """What a body holds; anything but bytes is written as JSON first."""
     return format.read(op, body if isinstance(body, bytes) else json.dumps(body).encode(), served)
 
 
-def sample_in(format: Format, op: str, body: Any, served: Served = SERVED) -> Sample:
+def sample_in(format: Format, op: str, body: Any, served: RewardInfo = SERVED) -> Sample:
     """The one sample that a body holds."""
     (sample,) = read(format, op, body, served).samples
     assert isinstance(sample, Sample)
     return sample
 
 
-def refusal(format: Format, op: str, body: Any, served: Served = SERVED) -> list[tuple[list[Any], str]]:
+def refusal(format: Format, op: str, body: Any, served: RewardInfo = SERVED) -> list[tuple[list[Any], str]]:
     """The places and the words of what is wrong with a body, which is refused with status 422."""
     with pytest.raises(RefusedError) as caught:
         read(format, op, body, served)
@@ -66,7 +66,7 @@ def refusal(format: Format, op: str, body: Any, served: Served = SERVED) -> list
 
 
 def write(
-    format: Format, op: str, outcomes: Sequence[Outcome], context: Any = None, served: Served = SERVED
+    format: Format, op: str, outcomes: Sequence[Outcome], context: Any = None, served: RewardInfo = SERVED
 ) -> tuple[int, Any]:
     """The status and the body that answer outcomes."""
     status, body = format.write(op, context, outcomes, served)
@@ -78,7 +78,7 @@ def answer(
 ) -> tuple[int, Any]:
     """The answer to a body by a real reward, from reading to writing."""
     reward = function if isinstance(function, RewardFunction) else RewardFunction(function)
-    served = Served(reward.name, reward.version, reward.parameters, reward.options.metadata_schema)
+    served = RewardInfo(reward.name, reward.version, reward.parameters, reward.options.metadata_schema)
     asked = read(format, op, body, served)
     samples = [sample for sample in asked.samples if isinstance(sample, Sample)]
     outcomes = [pack(result) for result in reward.evaluate_batch(samples)] if samples else []

@@ -12,8 +12,15 @@ from typing import Any
 from guerdon.accuracy.discovery import absent_files
 from guerdon.accuracy.folder import Folder
 from guerdon.accuracy.measurement import Measurement, measure
-from guerdon.accuracy.suite import Case, Suite
-from guerdon.accuracy.verifier import Verifier, digest_of_cases, is_installed, of_ours, of_peer, slug
+from guerdon.accuracy.suite import LabelledCase, Suite
+from guerdon.accuracy.verifier import (
+    Verifier,
+    digest_of_cases,
+    is_installed,
+    resolve_catalogue,
+    resolve_external,
+    slug,
+)
 from guerdon.errors import CrashError, DeadlineError, InputError, RewardError
 from guerdon.scoring.results import Progress
 
@@ -22,10 +29,11 @@ Show = Callable[[str, str, Progress], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Options:
+class BenchmarkOptions:
     """How suites are run."""
 
-    peers: bool = True
+    external: bool = True
+    """Whether other projects' verifiers run, too."""
     limit: int | None = None
     """At most that many cases of a suite: a fixed sample, spread over all of it."""
     workers: int | None = None
@@ -50,9 +58,9 @@ class SuiteReport:
 
     @property
     def ok(self) -> bool:
-        """Whether each of our own rewards came to a verdict at least once."""
-        ours = [found for found in self.measurements if found.ours]
-        return bool(self.left_out) or all(not found.left_out and found.tally.decided for found in ours)
+        """Whether each reward of the catalogue gave a verdict at least once."""
+        rewards = [found for found in self.measurements if found.catalogue]
+        return bool(self.left_out) or all(not found.left_out and found.counts.decided for found in rewards)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -67,7 +75,7 @@ class SuiteReport:
         }
 
 
-def sample(cases: Sequence[Case], limit: int | None) -> list[Case]:
+def sample(cases: Sequence[LabelledCase], limit: int | None) -> list[LabelledCase]:
     """At most ``limit`` cases, in their order: always the same ones, whatever order or pattern they come in.
 
     They are those whose ids have the lowest hashes; every k-th case would keep step with a suite that repeats
@@ -82,7 +90,7 @@ def sample(cases: Sequence[Case], limit: int | None) -> list[Case]:
 def run_suite(
     suite: Suite,
     data: Path | None,
-    options: Options | None = None,
+    options: BenchmarkOptions | None = None,
     *,
     folder: Folder | None = None,
     show: Show | None = None,
@@ -93,7 +101,7 @@ def run_suite(
     ``report`` is filled as verifiers finish, and holds them also where Ctrl-C, as KeyboardInterrupt, ends the
     run. Raises InputError for a suite that is made wrong.
     """
-    options = options or Options()
+    options = options or BenchmarkOptions()
     report = report or SuiteReport(suite)
     if absent := absent_files(suite, data or Path()):
         report.left_out = f"the folder {data} does not have {', '.join(absent)}"
@@ -118,7 +126,7 @@ def run_suite(
     return report
 
 
-def _check(suite: Suite, cases: Iterable[Case]) -> None:
+def _check(suite: Suite, cases: Iterable[LabelledCase]) -> None:
     seen: set[str] = set()
     for case in cases:
         if case.id in seen:
@@ -126,34 +134,38 @@ def _check(suite: Suite, cases: Iterable[Case]) -> None:
         seen.add(case.id)
     if not seen:
         raise InputError(f"the suite {suite.name!r} has no cases")
-    slugs = [slug(ours.label) for ours in suite.ours] + [slug(peer.label) for peer in suite.peers]
+    labels = [given.label for given in suite.catalogue] + [given.label for given in suite.external]
+    slugs = list(map(slug, labels))
     if len(set(slugs)) < len(slugs):
         raise InputError(f"the suite {suite.name!r} gives two verifiers the same name")
 
 
-def _verifiers(suite: Suite, cases: Sequence[Case], options: Options) -> Iterator[Verifier | Measurement]:
-    """Each verifier, or in its place the word why it is left out."""
-    for ours in suite.ours:
+def _verifiers(
+    suite: Suite, cases: Sequence[LabelledCase], options: BenchmarkOptions
+) -> Iterator[Verifier | Measurement]:
+    """Each verifier, or an empty measurement that says why it is left out."""
+    for given in suite.catalogue:
         try:
-            yield of_ours(ours)
+            yield resolve_catalogue(given)
         except RewardError as error:
-            yield Measurement(suite.name, ours.label, True, left_out=str(error))
-    if not options.peers:
+            yield Measurement(suite.name, given.label, True, left_out=str(error))
+    if not options.external:
         return
     example = min((case.row for case in cases), key=lambda row: len(repr(row)))
-    for peer in suite.peers:
-        if is_installed(peer):
-            yield of_peer(peer, example)
+    for external in suite.external:
+        if is_installed(external):
+            yield resolve_external(external, example)
         else:
-            yield Measurement(suite.name, peer.label, False, left_out=f"{peer.package} is not installed")
+            reason = f"{external.package} is not installed"
+            yield Measurement(suite.name, external.label, False, left_out=reason)
 
 
 def _measured(
     suite: Suite,
     verifier: Verifier,
-    cases: Sequence[Case],
+    cases: Sequence[LabelledCase],
     digest: str,
-    options: Options,
+    options: BenchmarkOptions,
     show: Show | None,
 ) -> Measurement:
     progress = None if show is None else partial(show, suite.name, verifier.label)
@@ -171,6 +183,6 @@ def _measured(
         if verifier.unwarmed is not None:  # the example that it tried was one that it does not survive
             cold = replace(verifier, reward=verifier.unwarmed, unwarmed=None)
             return _measured(suite, cold, cases, digest, options, show)
-        return Measurement(suite.name, verifier.label, verifier.ours, left_out=str(error))
+        return Measurement(suite.name, verifier.label, verifier.catalogue, left_out=str(error))
     except RewardError as error:  # the whole run of it: a column that it lacks, a worker that cannot load it
-        return Measurement(suite.name, verifier.label, verifier.ours, left_out=str(error))
+        return Measurement(suite.name, verifier.label, verifier.catalogue, left_out=str(error))

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from guerdon.accuracy.agreement import best_threshold, kappa, spearman
+from guerdon.accuracy.confusion import ConfusionCounts, Rate
 from guerdon.accuracy.labelled import read_label
-from guerdon.accuracy.tally import Rate, Tally
 from guerdon.errors import InputError
 from guerdon.types import EvaluateResult
 
@@ -92,7 +92,7 @@ class Calibration:
 
     shape: Shape
     threshold: float = 0.5
-    tally: Tally = field(default_factory=Tally)
+    counts: ConfusionCounts = field(default_factory=ConfusionCounts)
     """Of verdicts: at the threshold."""
     scored: list[tuple[float, Any]] = field(default_factory=list)
     """The score and the label of each row with both."""
@@ -125,7 +125,7 @@ class Calibration:
         failed = next((result for result in results if result.failed), None)
         if self.shape == "verdicts":
             said = None if score is None else score >= self.threshold
-            self.tally.add(label, said, failed=failed is not None)
+            self.counts.add(label, said, failed=failed is not None)
         if failed is not None:
             self.failures[str(failed.error_kind)] += 1
             self.first_failure = self.first_failure or str(failed.error)
@@ -168,7 +168,7 @@ class Calibration:
     def _verdicts(self) -> dict[str, Any]:
         best = best_threshold(self.scored)
         rates = {
-            name: getattr(self.tally, name).to_dict() for name in ("accuracy", "precision", "recall", "f1")
+            name: getattr(self.counts, name).to_dict() for name in ("accuracy", "precision", "recall", "f1")
         }
         fit = None
         if best is not None:

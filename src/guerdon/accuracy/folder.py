@@ -29,9 +29,9 @@ class Folder:
         """The result of an earlier run; None unless it is of this very verifier and these very cases."""
         result, disagreements = self._files(suite, verifier.slug)
         try:
-            told = json.loads(result.read_text(encoding="utf-8"))
+            stored = json.loads(result.read_text(encoding="utf-8"))
             lines = disagreements.read_text(encoding="utf-8").split("\n")
-            found = Measurement.from_dict(told, [json.loads(line) for line in lines if line])
+            found = Measurement.from_dict(stored, [json.loads(line) for line in lines if line])
         except (OSError, ValueError, KeyError, TypeError):
             return None  # none, or one that was written by another version of this
         same = (suite, verifier.label, verifier.version, data)
@@ -45,9 +45,9 @@ class Folder:
         _write(disagreements, "".join(_line(row) for row in found.disagreements))
         _write(result, json.dumps(found.to_dict(), indent=1, allow_nan=False) + "\n")
 
-    def write_table(self, told: Mapping[str, Any], markdown: str) -> None:
+    def write_table(self, table: Mapping[str, Any], markdown: str) -> None:
         """Write table.json and table.md."""
-        _write(self.path / "table.json", json.dumps(told, indent=1, allow_nan=False) + "\n")
+        _write(self.path / "table.json", json.dumps(table, indent=1, allow_nan=False) + "\n")
         _write(self.path / "table.md", markdown)
 
     def _files(self, suite: str, slug: str) -> tuple[Path, Path]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from guerdon.accuracy.suite import Case, Ours, Suite
+from guerdon.accuracy.suite import CatalogueVerifier, LabelledCase, Suite
 from guerdon.errors import InputError
 
 _RIGHT = frozenset({"1", "true", "yes", "right", "correct", "pass", "passed"})
@@ -15,7 +15,7 @@ _WRONG = frozenset({"0", "false", "no", "wrong", "incorrect", "fail", "failed"})
 
 def labelled(
     rows: Iterable[Mapping[str, Any]],
-    rewards: Sequence[Ours],
+    rewards: Sequence[CatalogueVerifier],
     *,
     label: str = "label",
     kind: str | None = None,
@@ -30,7 +30,7 @@ def labelled(
     Raises InputError, with the number of the row, for a row without a label that can be read.
 
     >>> rows = [{"messages": [{"role": "assistant", "content": "4"}], "ground_truth": "4", "label": "right"}]
-    >>> [case.right for case in labelled(rows, [Ours("math", "math")]).cases(None)]
+    >>> [case.right for case in labelled(rows, [CatalogueVerifier("math", "math")]).cases(None)]
     [True]
     """
     cases = list(_cases(rows, label, kind))
@@ -39,7 +39,7 @@ def labelled(
     return Suite(name, title or name, (), lambda folder: cases, tuple(rewards))
 
 
-def _cases(rows: Iterable[Mapping[str, Any]], label: str, kind: str | None) -> Iterable[Case]:
+def _cases(rows: Iterable[Mapping[str, Any]], label: str, kind: str | None) -> Iterable[LabelledCase]:
     seen: set[str] = set()
     for number, given in enumerate(rows, 1):
         row = {**given, **_nested(given)}
@@ -56,7 +56,7 @@ def _cases(rows: Iterable[Mapping[str, Any]], label: str, kind: str | None) -> I
         identity = str(given.get("id", number))
         identity = identity if identity not in seen else f"{identity} (row {number})"
         seen.add(identity)
-        yield Case(identity, _without(given, label), right, "" if kind is None else str(row[kind]))
+        yield LabelledCase(identity, _without(given, label), right, "" if kind is None else str(row[kind]))
 
 
 def _nested(row: Mapping[str, Any]) -> Mapping[str, Any]:

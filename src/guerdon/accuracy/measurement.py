@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from guerdon.accuracy.suite import Case
-from guerdon.accuracy.tally import Tally
+from guerdon.accuracy.confusion import ConfusionCounts
+from guerdon.accuracy.suite import LabelledCase
 from guerdon.accuracy.verifier import Verifier
 from guerdon.errors import InputError
 from guerdon.scoring.results import OnProgress
@@ -24,13 +24,14 @@ class Measurement:
 
     suite: str
     verifier: str
-    ours: bool
+    catalogue: bool
+    """False for another project's verifier."""
     version: str = ""
     """What decides its verdicts; "" where it was left out."""
     data: str = ""
     """A hash of the cases."""
-    tally: Tally = field(default_factory=Tally)
-    kinds: dict[str, Tally] = field(default_factory=dict)
+    counts: ConfusionCounts = field(default_factory=ConfusionCounts)
+    kinds: dict[str, ConfusionCounts] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
     """How many failed, by the kind of failure."""
     first_failure: str = ""
@@ -49,17 +50,17 @@ class Measurement:
         return {
             "suite": self.suite,
             "verifier": self.verifier,
-            "ours": self.ours,
+            "catalogue": self.catalogue,
             "version": self.version,
             "data": self.data,
             "left_out": self.left_out,
-            **self.tally.to_dict(),
+            **self.counts.to_dict(),
             "failures": self.failures,
             "first_failure": self.first_failure,
             "p50_ms": self.p50_ms,
             "p99_ms": self.p99_ms,
             "disagreements": len(self.disagreements),
-            "kinds": {name: tally.to_dict() for name, tally in self.kinds.items()},
+            "kinds": {name: counts.to_dict() for name, counts in self.kinds.items()},
         }
 
     @classmethod
@@ -68,7 +69,7 @@ class Measurement:
         plain = (
             "suite",
             "verifier",
-            "ours",
+            "catalogue",
             "version",
             "data",
             "left_out",
@@ -78,8 +79,8 @@ class Measurement:
         )
         return cls(
             **{name: data[name] for name in plain},
-            tally=Tally.from_dict(data),
-            kinds={name: Tally.from_dict(counts) for name, counts in data["kinds"].items()},
+            counts=ConfusionCounts.from_dict(data),
+            kinds={name: ConfusionCounts.from_dict(counts) for name, counts in data["kinds"].items()},
             failures=dict(data["failures"]),
             disagreements=disagreements,
             kept=True,
@@ -88,7 +89,7 @@ class Measurement:
 
 def measure(
     verifier: Verifier,
-    cases: Sequence[Case],
+    cases: Sequence[LabelledCase],
     *,
     suite: str = "",
     data: str = "",
@@ -107,7 +108,7 @@ def measure(
     scores = score(
         verifier.reward, rows, timeout=timeout, workers=workers, on_error="result", progress=progress
     )
-    found = Measurement(suite, verifier.label, verifier.ours, verifier.version, data)
+    found = Measurement(suite, verifier.label, verifier.catalogue, verifier.version, data)
     for case, result in zip(cases, scores, strict=True):
         _count(found, verifier, case, result)
     statistics = scores.statistics()
@@ -117,10 +118,10 @@ def measure(
     return found
 
 
-def _count(found: Measurement, verifier: Verifier, case: Case, result: EvaluateResult) -> None:
+def _count(found: Measurement, verifier: Verifier, case: LabelledCase, result: EvaluateResult) -> None:
     verdict = None if result.score is None else result.score >= verifier.threshold
-    for tally in (found.tally, found.kinds.setdefault(case.kind, Tally())):
-        tally.add(case.right, verdict, failed=result.failed)
+    for counts in (found.counts, found.kinds.setdefault(case.kind, ConfusionCounts())):
+        counts.add(case.right, verdict, failed=result.failed)
     if result.failed and not found.first_failure:
         found.first_failure = f"{case.id}: {result.error_kind}: {result.error}"
     if verdict != case.right:
@@ -128,7 +129,7 @@ def _count(found: Measurement, verifier: Verifier, case: Case, result: EvaluateR
 
 
 def _disagreement(
-    found: Measurement, case: Case, verdict: bool | None, result: EvaluateResult
+    found: Measurement, case: LabelledCase, verdict: bool | None, result: EvaluateResult
 ) -> dict[str, Any]:
     """One case for reading."""
     said = "failed" if result.failed else "undecided" if verdict is None else _word(verdict)

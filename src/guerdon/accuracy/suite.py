@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class LabelledCase:
     """One answer with a verdict that is known to be right."""
 
     id: str
@@ -22,7 +22,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Ours:
+class CatalogueVerifier:
     """A reward of the catalogue under its parameters; a score of ``threshold`` or more is "right"."""
 
     label: str
@@ -34,33 +34,33 @@ class Ours:
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
-    """Another project's verifier, run beside ours in worker processes where it is installed."""
+class ExternalVerifier:
+    """Another project's verifier, run in worker processes where it is installed."""
 
     label: str
     """How the table calls it, such as ``math-verify``."""
     package: str
-    """The module whose absence means that the peer is left out."""
+    """The module that has to be installed; without it the verifier is left out."""
     verdict: Callable[[Mapping[str, Any]], bool | None]
     """From a case's ``row`` whether it finds the answer right; None where it decides nothing. A module-level
-    function that imports the peer when it is called."""
+    function that imports the other project when it is called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A labelled set of answers and who is measured on it."""
+    """A labelled set of answers and the verifiers that are measured on it."""
 
     name: str
     """As the command line calls it, such as ``math-golds``."""
     title: str
     """What it is, in a line."""
     files: tuple[str, ...]
-    """What it reads, relative to the folder of the data; a suite whose files are absent is left out and said so."""
-    cases: Callable[[Path], Iterable[Case]]
+    """What it reads, relative to the folder of the data; without these files the suite is left out."""
+    cases: Callable[[Path], Iterable[LabelledCase]]
     """From the folder of the data to the cases, in a fixed order."""
-    ours: tuple[Ours, ...]
-    peers: tuple[Peer, ...] = ()
+    catalogue: tuple[CatalogueVerifier, ...]
+    external: tuple[ExternalVerifier, ...] = ()
     aim: str = ""
-    """What the project promises of it, in a line."""
+    """What the project aims for on it, in a line."""
     lacks: Callable[[], str | None] | None = None
-    """What the environment lacks for it, such as a judge to ask; what lacks something is left out and said so."""
+    """What the environment lacks for it, such as a judge to ask; the suite is then left out, with that reason."""

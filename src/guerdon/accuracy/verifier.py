@@ -1,4 +1,4 @@
-"""Who is measured: a reward with a threshold, ours or one made of another project's verdict."""
+"""What is measured: a reward with a threshold, from the catalogue or made of another project's verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guerdon.accuracy.suite import Case, Ours, Peer
+from guerdon.accuracy.suite import CatalogueVerifier, ExternalVerifier, LabelledCase
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import get_reward_function
 
@@ -31,18 +31,19 @@ class Verifier:
     threshold: float
     version: str
     """What decides its verdicts, so that an old result is not taken for a new one."""
-    ours: bool = True
+    catalogue: bool = True
+    """False for another project's verifier."""
     unwarmed: RewardFunction | None = None
-    """Of a peer, the same reward that tries nothing when a worker loads it."""
+    """Of an external verifier, the same reward without the trial call when a worker loads it."""
 
     @property
     def slug(self) -> str:
         """The label as a file is called."""
         return slug(self.label)
 
-    def row(self, case: Case) -> Mapping[str, Any]:
-        """What its reward is given of a case."""
-        if self.ours:
+    def row(self, case: LabelledCase) -> Mapping[str, Any]:
+        """The row of a case as its reward takes it."""
+        if self.catalogue:
             return {**case.row, "id": case.id}
         return {"messages": [{"role": "assistant", "content": ""}], "id": case.id, "case": dict(case.row)}
 
@@ -56,33 +57,33 @@ def slug(label: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-") or "verifier"
 
 
-def of_ours(ours: Ours) -> Verifier:
-    """Raises what resolving raises where there is no such reward, or it has no such parameter."""
-    reward = get_reward_function(ours.reward, **ours.parameters)
+def resolve_catalogue(given: CatalogueVerifier) -> Verifier:
+    """The verifier of a reward. Raises the error of ``get_reward_function`` for an unknown reward or parameter."""
+    reward = get_reward_function(given.reward, **given.parameters)
     # The libraries behind a reward decide verdicts too.
-    installed = _digest([reward.version, ours.threshold, _versions()])
-    return Verifier(ours.label, reward, ours.threshold, f"{reward.version}+{installed}")
+    installed = _digest([reward.version, given.threshold, _versions()])
+    return Verifier(given.label, reward, given.threshold, f"{reward.version}+{installed}")
 
 
-def is_installed(peer: Peer) -> bool:
-    """Whether the peer's package is there."""
+def is_installed(external: ExternalVerifier) -> bool:
+    """Whether the external verifier's package is installed."""
     try:
-        return importlib.util.find_spec(peer.package) is not None
+        return importlib.util.find_spec(external.package) is not None
     except (ImportError, ValueError):
         return False
 
 
-def of_peer(peer: Peer, example: Mapping[str, Any]) -> Verifier:
-    """A reward of a peer's verdicts. ``example`` is a row that is tried when a worker loads it."""
-    source = inspect.getsourcefile(peer.verdict)
+def resolve_external(external: ExternalVerifier, example: Mapping[str, Any]) -> Verifier:
+    """A reward of another project's verdicts. A worker tries the row ``example`` once when it loads the reward."""
+    source = inspect.getsourcefile(external.verdict)
     text = Path(source).read_text(encoding="utf-8") if source and Path(source).is_file() else ""
-    reward = RewardFunction(PeerVerdict(peer.verdict, example), name=peer.label)
-    unwarmed = RewardFunction(PeerVerdict(peer.verdict), name=peer.label)
-    version = _digest([peer.label, text, _versions()])
-    return Verifier(peer.label, reward, 0.5, version, ours=False, unwarmed=unwarmed)
+    reward = RewardFunction(ExternalVerdict(external.verdict, example), name=external.label)
+    unwarmed = RewardFunction(ExternalVerdict(external.verdict), name=external.label)
+    version = _digest([external.label, text, _versions()])
+    return Verifier(external.label, reward, 0.5, version, catalogue=False, unwarmed=unwarmed)
 
 
-class PeerVerdict:
+class ExternalVerdict:
     """Another project's verdict as a reward: 1, 0, or None where it decides nothing."""
 
     def __init__(self, verdict: Verdict, example: Mapping[str, Any] | None = None) -> None:
@@ -96,12 +97,12 @@ class PeerVerdict:
         return _loaded, (self._verdict, self._example)
 
 
-def _loaded(verdict: Verdict, example: Mapping[str, Any] | None) -> PeerVerdict:
+def _loaded(verdict: Verdict, example: Mapping[str, Any] | None) -> ExternalVerdict:
     # Its imports take seconds, and must count as loading and not against the deadline of the first case.
     if example is not None:
         with contextlib.suppress(Exception):  # what it raises on a case is recorded when the case is scored
             verdict(example)
-    return PeerVerdict(verdict, example)
+    return ExternalVerdict(verdict, example)
 
 
 @functools.cache
@@ -117,10 +118,10 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def digest_of_cases(cases: list[Case]) -> str:
+def digest_of_cases(cases: list[LabelledCase]) -> str:
     """A short hash of cases, the same in every process."""
     whole = hashlib.sha256()
     for case in cases:
-        told = [case.id, case.right, case.kind, case.row]
-        whole.update(json.dumps(told, sort_keys=True, default=repr).encode())
+        fields = [case.id, case.right, case.kind, case.row]
+        whole.update(json.dumps(fields, sort_keys=True, default=repr).encode())
     return whole.hexdigest()[:12]

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from guerdon.accuracy.benchmark import SuiteReport
+from guerdon.accuracy.confusion import ConfusionCounts, Rate
 from guerdon.accuracy.measurement import Measurement
-from guerdon.accuracy.tally import Rate, Tally
 from guerdon.console import clean
 
 _SHARES = ("precision", "recall", "accuracy", "f1")
@@ -69,17 +69,17 @@ def headline(report: SuiteReport) -> str:
     if report.cases < report.of:
         cases = f"a fixed sample of {report.cases:,} of {report.of:,} cases"
     ran = next((found for found in report.measurements if not found.left_out), None)
-    return cases if ran is None else f"{cases}, {ran.tally.right:,} right and {ran.tally.wrong:,} wrong"
+    return cases if ran is None else f"{cases}, {ran.counts.right:,} right and {ran.counts.wrong:,} wrong"
 
 
 def notes(report: SuiteReport) -> list[str]:
     """What the table leaves unsaid: who was left out, what failed, the aim."""
     said = [f"left out: {report.left_out}"] if report.left_out else []
     for found in report.measurements:
-        if found.tally.wrong and not found.tally.right:  # precision and recall say nothing here
-            paid = found.tally.wrongly_paid
-            count = f"{found.tally.wrong_paid:,} of {paid.n:,} wrong answers"
-            said.append(f"{found.verifier} pays {count}: {percent(paid.value)} % ({interval(paid)})")
+        if found.counts.wrong and not found.counts.right:  # precision and recall say nothing here
+            rate = found.counts.false_positive_rate
+            count = f"{found.counts.false_positives:,} of {rate.n:,} wrong answers"
+            said.append(f"{found.verifier} accepts {count}: {percent(rate.value)} % ({interval(rate)})")
         if found.left_out:
             said.append(f"{found.verifier} left out: {found.left_out}")
         elif found.failures:
@@ -125,11 +125,11 @@ def _table(ran: Sequence[Measurement], console: Console) -> Table:
     for head in ("decided", *_HEADS, "ms"):
         table.add_column(head, justify="right", no_wrap=True)
     for found in ran:
-        rates: list[Rate] = [getattr(found.tally, name) for name in _SHARES]
+        rates: list[Rate] = [getattr(found.counts, name) for name in _SHARES]
         cells = [_cell(rate, console) for rate in rates]
         table.add_row(
-            Text(clean(found.verifier, console), style="bold" if found.ours else ""),
-            Text(percent(found.tally.coverage.value)),
+            Text(clean(found.verifier, console), style="bold" if found.catalogue else ""),
+            Text(percent(found.counts.coverage.value)),
             *cells,
             Text(milliseconds(found.p50_ms)),
         )
@@ -140,21 +140,21 @@ def _cell(rate: Rate, console: Console) -> Text:
     return Text.assemble(percent(rate.value), (f"\n{clean(interval(rate), console)}", "dim"))
 
 
-_KIND_HEADS = ("right", "paid", "wrong", "paid", "no verdict", "agrees")
+_KIND_HEADS = ("right", "accepted", "wrong", "accepted", "no verdict", "agrees")
 
 
-def _kind_cells(tally: Tally) -> list[str]:
+def _kind_cells(counts: ConfusionCounts) -> list[str]:
     return [
-        f"{tally.right:,}",
-        f"{tally.right_paid:,}",
-        f"{tally.wrong:,}",
-        f"{tally.wrong_paid:,}",
-        f"{tally.failed + tally.undecided:,}",
-        percent(tally.accuracy.value),
+        f"{counts.right:,}",
+        f"{counts.true_positives:,}",
+        f"{counts.wrong:,}",
+        f"{counts.false_positives:,}",
+        f"{counts.failed + counts.undecided:,}",
+        percent(counts.accuracy.value),
     ]
 
 
-def _sorted_kinds(found: Measurement) -> Iterable[tuple[str, Tally]]:
+def _sorted_kinds(found: Measurement) -> Iterable[tuple[str, ConfusionCounts]]:
     """The kinds, those with the worst agreement first."""
     return sorted(found.kinds.items(), key=lambda item: (item[1].accuracy.value or 0.0, item[0]))
 
@@ -162,24 +162,24 @@ def _sorted_kinds(found: Measurement) -> Iterable[tuple[str, Tally]]:
 def _print_kinds(found: Measurement, console: Console) -> None:
     """The kinds; where they are many, those only that are not as they should be."""
     kinds = list(_sorted_kinds(found))
-    told = [(kind, tally) for kind, tally in kinds if len(kinds) <= _KINDS or not _flawless(tally)]
-    if told:
-        _put(console, _kinds(told, console))
-    if more := len(kinds) - len(told):
+    listed = [(kind, counts) for kind, counts in kinds if len(kinds) <= _KINDS or not _flawless(counts)]
+    if listed:
+        _put(console, _kinds(listed, console))
+    if more := len(kinds) - len(listed):
         _say(console, f"{more:,} {'kind' if more == 1 else 'kinds'} without a fault", "dim")
 
 
-def _flawless(tally: Tally) -> bool:
-    return tally.right_paid == tally.right and tally.wrong_refused == tally.wrong
+def _flawless(counts: ConfusionCounts) -> bool:
+    return counts.true_positives == counts.right and counts.true_negatives == counts.wrong
 
 
-def _kinds(kinds: Iterable[tuple[str, Tally]], console: Console) -> Table:
+def _kinds(kinds: Iterable[tuple[str, ConfusionCounts]], console: Console) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("kind", overflow="fold", ratio=1)
     for head in _KIND_HEADS:
         table.add_column(head, justify="right", no_wrap=True)
-    for kind, tally in kinds:
-        table.add_row(Text(clean(kind or "(none)", console)), *map(Text, _kind_cells(tally)))
+    for kind, counts in kinds:
+        table.add_row(Text(clean(kind or "(none)", console)), *map(Text, _kind_cells(counts)))
     return table
 
 
@@ -194,11 +194,11 @@ def markdown(reports: Sequence[SuiteReport]) -> str:
         parts += [f"{headline(report)}.\n"] if report.of else []
         ran = [found for found in report.measurements if not found.left_out]
         if ran:
-            heads = ("verifier", "decided", *_HEADS, "wrong paid", "ms (p50)", "ms (p99)")
+            heads = ("verifier", "decided", *_HEADS, "wrong accepted", "ms (p50)", "ms (p99)")
             parts.append(_grid(heads, [_markdown_row(found) for found in ran]))
         for found in ran:
             if set(found.kinds) - {""}:
-                rows = [[kind or "(none)", *_kind_cells(tally)] for kind, tally in _sorted_kinds(found)]
+                rows = [[kind or "(none)", *_kind_cells(counts)] for kind, counts in _sorted_kinds(found)]
                 parts.append(f"### {_escaped(found.verifier)} by kind\n")
                 parts.append(_grid(("kind", *_KIND_HEADS), rows))
         said = notes(report)
@@ -207,9 +207,9 @@ def markdown(reports: Sequence[SuiteReport]) -> str:
 
 
 def _markdown_row(found: Measurement) -> list[str]:
-    cells = [found.verifier, percent(found.tally.coverage.value)]
-    for name in (*_SHARES, "wrongly_paid"):
-        rate: Rate = getattr(found.tally, name)
+    cells = [found.verifier, percent(found.counts.coverage.value)]
+    for name in (*_SHARES, "false_positive_rate"):
+        rate: Rate = getattr(found.counts, name)
         cells.append(f"{percent(rate.value)} [{interval(rate)}]" if rate.value is not None else "-")
     return [*cells, milliseconds(found.p50_ms), milliseconds(found.p99_ms)]
 

@@ -5,10 +5,10 @@
 '42\\n'
 """
 
-from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest, Test, TestResult
-from guerdon.sandbox.comparison import Comparison
-from guerdon.sandbox.doctor import Diagnosis, doctor
 from guerdon.sandbox.execution import NO_VERDICT, Execution, Status, Tier
+from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest, Test, TestResult
+from guerdon.sandbox.grading.comparison import Comparison
+from guerdon.sandbox.isolation.doctor import Diagnosis, doctor
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.sandbox import Sandbox
 

@@ -50,7 +50,7 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class SandboxJob:
     """One thing for a confined process to do; what it must not know is not in here."""
 
     kind: Literal["program", "calls", "pair", "command"]
@@ -80,7 +80,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What came of a Job, as bytes."""
+    """What came of a SandboxJob, as bytes."""
 
     status: Status
     exit_code: int | None = None
@@ -102,6 +102,6 @@ class Report:
 class Executor(Protocol):
     """What runs jobs. Safe to call from several threads at once."""
 
-    def execute(self, job: Job) -> Report:
+    def execute(self, job: SandboxJob) -> Report:
         """Runs the job and waits for it. Never raises for what the program did."""
         ...

@@ -13,15 +13,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from guerdon.errors import InputError
-from guerdon.sandbox import languages, polyglot, tiers
-from guerdon.sandbox.build_cache import Artefacts
-from guerdon.sandbox.cases import Test, TestResult
-from guerdon.sandbox.comparison import Comparison
-from guerdon.sandbox.environment import Spec, check_preload
-from guerdon.sandbox.execution import Execution, Executor, Job, Report, Tier
-from guerdon.sandbox.judging import run_tests
+from guerdon.sandbox.execution import Execution, Executor, Report, SandboxJob, Tier
+from guerdon.sandbox.grading.cases import Test, TestResult
+from guerdon.sandbox.grading.comparison import Comparison
+from guerdon.sandbox.grading.judging import run_tests
+from guerdon.sandbox.isolation import tiers
+from guerdon.sandbox.languages import runner as language_runner
+from guerdon.sandbox.languages import toolchains
+from guerdon.sandbox.languages.build_cache import BuildCache
 from guerdon.sandbox.limits import Limits
-from guerdon.sandbox.pool import Pool
+from guerdon.sandbox.local.environment import Spec, check_preload
+from guerdon.sandbox.local.pool import Pool
 
 if TYPE_CHECKING:
     from guerdon.sandbox.providers import Provider
@@ -71,7 +73,7 @@ class Sandbox:
         self.limits = limits or Limits()
         self.provider = None if provider is None else _provider_of(provider)
         self._pool = Pool(self.workers)
-        self._artefacts = Artefacts()
+        self._build_cache = BuildCache()
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
         _SANDBOXES.add(self)
@@ -90,7 +92,7 @@ class Sandbox:
                 self._chosen = tiers.chosen(self.isolation)
             return self._chosen
 
-    def execute(self, job: Job) -> Report:
+    def execute(self, job: SandboxJob) -> Report:
         """Runs a job, the plain form of everything else. Never raises for what became of it."""
         tier, reason = self._tier_and_reason()
         if reason:
@@ -102,8 +104,8 @@ class Sandbox:
         )
         if job.kind == "command":
             # One kind for all languages, their compilers among them.
-            room = max(polyglot.COMPILE.scratch_mb, job.limits.scratch_mb)
-            spec = Spec(tier, scratch_mb=room, commands=True, shown=languages.shown())
+            room = max(language_runner.COMPILE.scratch_mb, job.limits.scratch_mb)
+            spec = Spec(tier, scratch_mb=room, commands=True, shown=toolchains.toolchain_paths())
         return self._pool.do(spec, job)
 
     def run(
@@ -137,7 +139,7 @@ class Sandbox:
                 arguments=tuple(arguments),
                 limits=limits or self.limits,
             )
-        job = Job(
+        job = SandboxJob(
             kind="program",
             program=_bytes(program),
             stdin=_bytes(stdin),
@@ -145,16 +147,20 @@ class Sandbox:
             arguments=tuple(arguments),
             limits=limits or self.limits,
         )
-        spoken = self._speaking(language, job.program, job.files)
-        return _execution((spoken or self).execute(job))
+        runner = self._language_runner(language, job.program, job.files)
+        return _execution((runner or self).execute(job))
 
-    def _speaking(self, language: str, source: bytes, files: Mapping[str, bytes]) -> polyglot.Polyglot | None:
+    def _language_runner(
+        self, language: str, source: bytes, files: Mapping[str, bytes]
+    ) -> language_runner.LanguageRunner | None:
         """What runs programs of another language; None for Python."""
-        recipe = languages.named(language)
-        if recipe is None:
+        found = toolchains.find_language(language)
+        if found is None:
             return None
-        toolchain = languages.found(recipe)
-        return polyglot.Polyglot(self, recipe, self._artefacts, source, files, toolchain=toolchain)
+        toolchain = toolchains.find_toolchain(found)
+        return language_runner.LanguageRunner(
+            self, found, self._build_cache, source, files, toolchain=toolchain
+        )
 
     def run_tests(
         self,
@@ -192,11 +198,11 @@ class Sandbox:
             from guerdon.sandbox.providers import RemoteExecutor
 
             executor = RemoteExecutor(self.provider, language=language, near=self)
-        elif (spoken := self._speaking(language, _bytes(program), laid_out)) is not None:
-            if failed := spoken.refusal(tests):
+        elif (runner := self._language_runner(language, _bytes(program), laid_out)) is not None:
+            if failed := runner.refusal(tests):
                 # It comes to the same for all of them.
                 return [failed] * (min(1, len(tests)) if stop_on_failure else len(tests))
-            executor = spoken
+            executor = runner
         return run_tests(
             executor,
             program,
@@ -237,11 +243,6 @@ class Sandbox:
         future = self._executor().submit(self.run, program, **options)
         return await asyncio.wrap_future(future)
 
-    async def arun_tests(self, program: str, tests: Sequence[Test], **options: Any) -> list[TestResult]:
-        """``run_tests`` for use with asyncio."""
-        future = self._executor().submit(self.run_tests, program, tests, **options)
-        return await asyncio.wrap_future(future)
-
     async def amap(
         self, programs: Iterable[str | Mapping[str, Any]], **options: Any
     ) -> AsyncIterator[Execution]:
@@ -271,7 +272,7 @@ class Sandbox:
         are about to compile."""
         self._lock = threading.Lock()
         self._threads = None
-        self._artefacts = Artefacts()
+        self._build_cache = BuildCache()
 
     def close(self) -> None:
         """Ends everything that was started for it. What runs is waited for."""

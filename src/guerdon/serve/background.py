@@ -1,4 +1,4 @@
-"""RunningServer: a server in a process of its own, beside the one that started it."""
+"""BackgroundServer: a server in a process of its own, beside the one that started it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any, Self
 from guerdon.errors import CrashError, error_of_kind, kind_of
 from guerdon.scoring.process.ipc import Frames, frame
 from guerdon.serve.options import ServeOptions
-from guerdon.serve.run import Post, bound, new_front, url_of
+from guerdon.serve.run import RewardSpec, bind_socket, new_server, server_url
 from guerdon.serve.worker.in_process import ABANDON, SERVE, LinkHost
 
 _BOOT = (
@@ -30,26 +30,28 @@ _SLACK = 10.0
 _PIECE = 1 << 18
 
 
-class RunningServer:
+class BackgroundServer:
     """A server beside this process, with which it ends; ``with`` stops it.
 
     Raises InputError where the port is taken, the error of a reward that does not load, CrashError where the
     server ended before it accepted connections.
     """
 
-    def __init__(self, options: ServeOptions, posts: Sequence[Post], host: LinkHost | None = None) -> None:
+    def __init__(
+        self, options: ServeOptions, specs: Sequence[RewardSpec], host: LinkHost | None = None
+    ) -> None:
         self._options, self._host = options, host
         self._told = threading.Event()
         self._error: Exception | None = None
-        with bound(options.host, options.port) as listener:
+        with bind_socket(options.host, options.port) as listener:
             self.port: int = listener.getsockname()[1]
-            self.url = url_of(options, listener)
+            self.url = server_url(options, listener)
             ours, theirs = socket.socketpair()
             with theirs:
                 self._process = _start(theirs)
             self._link = ours
             socket.send_fds(ours, [_READY], [listener.fileno()])
-            ours.sendall(frame((options, tuple(posts))))
+            ours.sendall(frame((options, tuple(specs))))
         threading.Thread(target=self._listen, name="guerdon-server", daemon=True).start()
         atexit.register(self.stop)
         self._told.wait()
@@ -172,7 +174,7 @@ def main(fd: int) -> None:
         if not (data := link.recv(_PIECE)):
             return
         messages.extend(frames.feed(data))
-    options, posts = messages[0]
+    options, specs = messages[0]
     ready = threading.Event()
 
     def tell() -> None:
@@ -180,9 +182,9 @@ def main(fd: int) -> None:
         link.sendall(_READY)
 
     try:
-        with socket.socket(fileno=listener_fd) as listener, new_front(options, posts, link) as front:
-            threading.Thread(target=_stop_with, args=(link, front), daemon=True).start()
-            front.run(listener, tell)
+        with socket.socket(fileno=listener_fd) as listener, new_server(options, specs, link) as server:
+            threading.Thread(target=_stop_with, args=(link, server), daemon=True).start()
+            server.run(listener, tell)
     except Exception as error:  # the edge: it is for the process that waits for this one
         if ready.is_set():
             raise
@@ -190,12 +192,12 @@ def main(fd: int) -> None:
             link.sendall(_FAILED + frame((kind_of(error), str(error))))
 
 
-def _stop_with(link: socket.socket, front: Any) -> None:
+def _stop_with(link: socket.socket, server: Any) -> None:
     """Stop when the process that started this one says so, or is gone."""
     told = b""
     with contextlib.suppress(OSError):
         told = link.recv(1)
     if told:
-        front.stop()
+        server.stop()
     else:
-        front.quit()
+        server.quit()

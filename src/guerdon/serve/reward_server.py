@@ -26,7 +26,7 @@ from guerdon.serve.models import (
 from guerdon.types import Message
 
 if TYPE_CHECKING:
-    from guerdon.serve.background import RunningServer
+    from guerdon.serve.background import BackgroundServer
 
 _LISTENING = {"port", "blocking", "_running", "_made_with"}
 _detached: ContextVar[bool] = ContextVar("guerdon_detached", default=False)
@@ -89,7 +89,7 @@ class RewardServer(ABC, Generic[MetadataT]):
         self.port = port
         self.metadata_cls = metadata_cls
         self.blocking = blocking
-        self._running: RunningServer | None = None
+        self._running: BackgroundServer | None = None
         if _detached.get():
             return
         if verbose:
@@ -100,29 +100,31 @@ class RewardServer(ABC, Generic[MetadataT]):
             self._start(workers, options)
             return
         from guerdon.serve.background import Signals
-        from guerdon.serve.worker.entry import collect_less
+        from guerdon.serve.worker.entry import tune_gc
 
         with Signals() as signals:
             running = self._start(workers, options)
-            collect_less()
+            tune_gc()
             running.wait(signals)
 
-    def _start(self, workers: int | None, options: dict[str, Any]) -> RunningServer:
-        from guerdon.serve.background import RunningServer
+    def _start(self, workers: int | None, options: dict[str, Any]) -> BackgroundServer:
+        from guerdon.serve.background import BackgroundServer
         from guerdon.serve.options import ServeOptions
-        from guerdon.serve.run import Post, desk_limits, post_of
+        from guerdon.serve.run import RewardSpec, dispatch_limits, spec_of
         from guerdon.serve.worker.in_process import LinkHost
 
         known = ServeOptions.of({**options, "port": self.port, "workers": workers or None})
         if workers:
             arguments = _constructed(type(self), *self._made_with)
             made_anew = RewardFunction.of_target(type(self), arguments)
-            self._running = RunningServer(known, [post_of(made_anew, known)])
+            self._running = BackgroundServer(known, [spec_of(made_anew, known)])
         else:
             reward = RewardFunction(self, name=type(self).__name__)
-            limits = desk_limits(reward, known, 1)
+            limits = dispatch_limits(reward, known, 1)
             host = LinkHost(reward, limits.timeout, limits.concurrency)
-            self._running = RunningServer(known, [Post(reward.name, reward.version, limits, None)], host)
+            self._running = BackgroundServer(
+                known, [RewardSpec(reward.name, reward.version, limits, None)], host
+            )
         self.port = self._running.port
         return self._running
 
@@ -207,13 +209,13 @@ def _constructed(
     """The arguments that a server was made with, but for those that say where and how it listens."""
     signature = inspect.signature(cls)
     bound = signature.bind(*args, **kwargs).arguments
-    named = {
+    kept = {
         name: value
         for name, value in bound.items()
         if signature.parameters[name].kind
         not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     }
     for name in ("port", "blocking"):
-        if name in named and signature.parameters[name].default is not inspect.Parameter.empty:
-            del named[name]
-    return named
+        if name in kept and signature.parameters[name].default is not inspect.Parameter.empty:
+            del kept[name]
+    return kept

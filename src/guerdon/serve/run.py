@@ -19,14 +19,14 @@ from guerdon.serve.worker.entry import RewardResident
 from guerdon.serve.worker.in_process import LinkPeer
 
 if TYPE_CHECKING:
-    from guerdon.serve.background import RunningServer
-    from guerdon.serve.http.server import Ending, Front
+    from guerdon.serve.background import BackgroundServer
+    from guerdon.serve.http.server import HttpServer, ShutdownReport
 
 _BACKLOG = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class RewardSpec:
     """One reward as the process that listens is told of it."""
 
     name: str
@@ -36,7 +36,7 @@ class Post:
     """What its workers are started with; None where the reward answers in the process that starts the server."""
 
 
-def serve(*rewards: Any, blocking: bool = True, **options: Any) -> RunningServer | None:
+def serve(*rewards: Any, blocking: bool = True, **options: Any) -> BackgroundServer | None:
     """Serve rewards over HTTP, each under ``/rewards/{name}/…`` and the first at the root too.
 
     A reward is anything that resolves: a function, a class, a registered name, ``file.py::name``. ``options``
@@ -53,16 +53,16 @@ def serve(*rewards: Any, blocking: bool = True, **options: Any) -> RunningServer
     >>> server.stop()
     """
     known = ServeOptions.of(options)
-    posts = [post_of(reward, known) for reward in named(rewards)]
+    specs = [spec_of(reward, known) for reward in resolve_rewards(rewards)]
     if not blocking:
-        from guerdon.serve.background import RunningServer
+        from guerdon.serve.background import BackgroundServer
 
-        return RunningServer(known, posts)
-    serve_here(known, posts)
+        return BackgroundServer(known, specs)
+    serve_forever(known, specs)
     return None
 
 
-def named(rewards: Sequence[Any]) -> list[RewardFunction]:
+def resolve_rewards(rewards: Sequence[Any]) -> list[RewardFunction]:
     """Rewards under the names by which they are served. Raises InputError where two have the same."""
     found = [resolve(reward) for reward in rewards]
     if not found:
@@ -75,14 +75,14 @@ def named(rewards: Sequence[Any]) -> list[RewardFunction]:
     return found
 
 
-def post_of(reward: RewardFunction, options: ServeOptions) -> Post:
+def spec_of(reward: RewardFunction, options: ServeOptions) -> RewardSpec:
     """A reward that is answered for by worker processes. Raises BindingError where it cannot travel to one."""
-    limits = desk_limits(reward, options, options.workers)
+    limits = dispatch_limits(reward, options, options.workers)
     resident = RewardResident(reward, limits.timeout, limits.concurrency)
-    return Post(reward.name, reward.version, limits, Load.of(reward, limits.max_memory, resident))
+    return RewardSpec(reward.name, reward.version, limits, Load.of(reward, limits.max_memory, resident))
 
 
-def desk_limits(reward: RewardFunction, options: ServeOptions, workers: int | None) -> DeskLimits:
+def dispatch_limits(reward: RewardFunction, options: ServeOptions, workers: int | None) -> DeskLimits:
     """The limits of a reward that is served: what was given, else what it says, else the settings."""
     if workers is not None and workers < 1:
         raise InputError(f"workers must be a whole number of 1 or more, not {workers!r}")
@@ -104,59 +104,62 @@ def desk_limits(reward: RewardFunction, options: ServeOptions, workers: int | No
     )
 
 
-def serve_here(
+def serve_forever(
     options: ServeOptions,
-    posts: Sequence[Post],
+    specs: Sequence[RewardSpec],
     listener: socket.socket | None = None,
     on_ready: Callable[[str], None] = lambda url: None,
     on_stop: Callable[[int], None] = lambda in_flight: None,
-) -> Ending:
+) -> ShutdownReport:
     """Serve in this thread until SIGTERM or Ctrl-C, and tell what was finished after it.
 
     ``on_ready`` is told the URL, ``on_stop`` how many requests are in flight. Raises KeyboardInterrupt where a second
     Ctrl-C ended the server at once.
     """
-    with listener or bound(options.host, options.port) as socket_bound, new_front(options, posts) as front:
-        url = url_of(options, socket_bound)
-        ending = front.run(socket_bound, lambda: on_ready(url), on_stop)
-    if ending.forced:
+    with (
+        listener or bind_socket(options.host, options.port) as socket_bound,
+        new_server(options, specs) as server,
+    ):
+        url = server_url(options, socket_bound)
+        report = server.run(socket_bound, lambda: on_ready(url), on_stop)
+    if report.forced:
         raise KeyboardInterrupt
-    return ending
+    return report
 
 
 @contextlib.contextmanager
-def new_front(
-    options: ServeOptions, posts: Sequence[Post], control: socket.socket | None = None
-) -> Iterator[Front]:
+def new_server(
+    options: ServeOptions, specs: Sequence[RewardSpec], control: socket.socket | None = None
+) -> Iterator[HttpServer]:
     """What listens for these rewards. Raises MissingExtraError where the extra is not installed."""
     try:
-        from guerdon.serve.http.access_log import Log
-        from guerdon.serve.http.server import Front, Stall
+        from guerdon.serve.http.access_log import ServerLog
+        from guerdon.serve.http.server import HttpServer, RewardMount
     except ImportError as error:
         if error.name is not None and error.name.startswith("guerdon"):
             raise
         raise MissingExtraError.of("serve", "serving") from error
-    stalls = [Stall(post.name, post.version, _hire(post, control), post.limits) for post in posts]
-    with Log(form=options.log_format, every=options.access_log, quiet=options.quiet) as log:
-        yield Front(options, stalls, log)
+    mounts = [RewardMount(spec.name, spec.version, _hire(spec, control), spec.limits) for spec in specs]
+    with ServerLog(form=options.log_format, every=options.access_log, quiet=options.quiet) as log:
+        yield HttpServer(options, mounts, log)
 
 
-def _hire(post: Post, control: socket.socket | None) -> Callable[[], Any]:
-    if post.load is not None:
-        load = post.load
+def _hire(spec: RewardSpec, control: socket.socket | None) -> Callable[[], Any]:
+    if spec.load is not None:
+        load = spec.load
         return lambda: Worker(load)
     assert control is not None
     return lambda: LinkPeer(control)
 
 
-def url_of(options: ServeOptions, listener: socket.socket) -> str:
+def server_url(options: ServeOptions, listener: socket.socket) -> str:
     """Where a server that listens is reached."""
     host, port = listener.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"{'https' if options.tls_cert else 'http'}://{host}:{port}"
 
 
-def bound(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
     """A listening socket. Raises InputError where the address is taken or is none of this machine's."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(

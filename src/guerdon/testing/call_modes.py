@@ -103,12 +103,12 @@ def _workers(call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:
 
 def _http(call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:
     """By a server on this machine, as a remote reward."""
-    from guerdon.serve.background import RunningServer
+    from guerdon.serve.background import BackgroundServer
     from guerdon.serve.run import serve
 
     served = call.reward.with_name("checked")
     running = serve(served, port=0, blocking=False, workers=1, timeout=call.timeout, quiet=True)
-    assert isinstance(running, RunningServer)
+    assert isinstance(running, BackgroundServer)
     with running:
         remote = RewardFunction(endpoint=f"{running.url}/rewards/checked", mode="remote")
         timeout = (call.timeout + 1) * (len(samples) + 1)  # they wait for one worker

@@ -89,7 +89,7 @@ if not (child := os.fork()):
     time.sleep(30)
 descriptor = kernel.open_process(child)
 before = select.select([descriptor], [], [], 0)[0]
-kernel.signal_process(descriptor, signal.SIGKILL)
+signal.pidfd_send_signal(descriptor, signal.SIGKILL)
 after = select.select([descriptor], [], [], 20)[0]
 print(json.dumps([before, after == [descriptor], os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]))"""
     assert told(code) == [[], True, -9]

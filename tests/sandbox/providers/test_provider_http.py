@@ -18,7 +18,7 @@ from guerdon.errors import InputError
 from guerdon.sandbox import providers
 from guerdon.sandbox.providers import Retries, SandboxFusion
 from guerdon.sandbox.providers.http import Http, parts_of
-from guerdon.sandbox.providers.wire import ServiceError
+from guerdon.sandbox.providers.transport import ServiceError
 from support.provider_services import (
     FusionService,
     Handler,

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from guerdon.sandbox.execution import Executor, Job, Report
-from guerdon.sandbox.inside import values
+from guerdon.sandbox.execution import Executor, Report, SandboxJob
+from guerdon.sandbox.inside import encoding
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.providers import E2B, Piston, Provider, RemoteExecutor, Retries, SandboxFusion
 from support.provider_services import E2BService, FusionService, PistonService, Service, served, status
@@ -33,7 +33,7 @@ def made(service: Service) -> Provider:
 class Here(Executor):
     """An executor of this machine."""
 
-    def execute(self, job: Job) -> Report:
+    def execute(self, job: SandboxJob) -> Report:
         return Report(status="ok", stdout=b"here: " + job.files["answer.txt"])
 
 
@@ -60,9 +60,9 @@ def fusion() -> Iterator[tuple[FusionService, RemoteExecutor]]:
 
 def asked(executor: RemoteExecutor, program: str, *calls: tuple[str, list[Any]], **more: Any) -> Report:
     """A test of one call each."""
-    lines = [values.dumps([(name, arguments, {})]) for name, arguments in calls]
+    lines = [encoding.dumps([(name, arguments, {})]) for name, arguments in calls]
     return executor.execute(
-        Job(
+        SandboxJob(
             kind="calls",
             program=program.encode(),
             questions=b"\n".join([OPTIONS, *lines]),
@@ -133,7 +133,7 @@ def test_files_and_input_reach_the_program(executor: RemoteExecutor) -> None:
 
 
 def test_nothing_that_is_expected_is_in_any_request(service: Service, executor: RemoteExecutor) -> None:
-    # The host keeps what it expects (64206) to itself: a Job of calls has no place for it.
+    # The host keeps what it expects (64206) to itself: a SandboxJob of calls has no place for it.
     assert answers(asked(executor, "def f(x): return x + 1", ("f", [64205])))[1] == [
         0,
         0,
@@ -143,13 +143,15 @@ def test_nothing_that_is_expected_is_in_any_request(service: Service, executor: 
     ]
     live = {"setup": "", "code": "assert f(64205) == 64206", "entry_point": "f"}
     questions = json.dumps({"prelude": "", "live": live, "nonce": 7}).encode()
-    refused = executor.execute(Job(kind="calls", program=b"def f(x): return 64206", questions=questions))
+    refused = executor.execute(
+        SandboxJob(kind="calls", program=b"def f(x): return 64206", questions=questions)
+    )
     assert refused.status == "unavailable"
     assert "must not learn what is expected" in refused.detail
-    paired = executor.execute(Job(kind="pair", program=b"f = 1", questions=b"assert f == 64206"))
+    paired = executor.execute(SandboxJob(kind="pair", program=b"f = 1", questions=b"assert f == 64206"))
     assert paired.status == "unavailable"
     assert "use a local sandbox for such tests" in paired.detail
-    checker = Job(kind="program", program=b"", files={"answer.txt": b"64206"}, reveals=True)
+    checker = SandboxJob(kind="program", program=b"", files={"answer.txt": b"64206"}, reveals=True)
     assert executor.execute(checker).status == "unavailable"
     near = RemoteExecutor(executor.provider, near=Here())
     assert near.execute(checker).stdout == b"here: 64206"
@@ -170,15 +172,15 @@ def decoded(sent: bytes) -> Iterator[bytes]:
 
 
 def test_programs_run_as_they_are(executor: RemoteExecutor) -> None:
-    report = executor.execute(Job(kind="program", program=b"print(input()[::-1])", stdin=b"abc\n"))
+    report = executor.execute(SandboxJob(kind="program", program=b"print(input()[::-1])", stdin=b"abc\n"))
     assert (report.status, report.stdout) == ("ok", b"cba\n")
-    assert executor.execute(Job(kind="program", program=b"\xff")).status == "error"
+    assert executor.execute(SandboxJob(kind="program", program=b"\xff")).status == "error"
 
 
 def test_programs_of_other_languages() -> None:
     with served(FusionService()) as service:
         executor = RemoteExecutor(made(service), language="sh")
-        report = executor.execute(Job(kind="program", program=b"read x; echo $x$x", stdin=b"ab\n"))
+        report = executor.execute(SandboxJob(kind="program", program=b"read x; echo $x$x", stdin=b"ab\n"))
         assert (report.status, report.stdout) == ("ok", b"abab\n")
         report = asked(executor, "def f(): return 1", ("f", []))
         assert report.status == "unavailable"
@@ -189,12 +191,15 @@ def test_programs_of_other_languages() -> None:
 @pytest.mark.parametrize(
     ("job", "detail"),
     [
-        (Job(kind="command", arguments=("/bin/true",)), "runs no commands: give it a program and a language"),
-        (Job(kind="program", collect=("a.out",)), "brings no files back: use a local sandbox"),
+        (
+            SandboxJob(kind="command", arguments=("/bin/true",)),
+            "runs no commands: give it a program and a language",
+        ),
+        (SandboxJob(kind="program", collect=("a.out",)), "brings no files back: use a local sandbox"),
     ],
 )
 def test_what_cannot_be_done_there(
-    fusion: tuple[FusionService, RemoteExecutor], job: Job, detail: str
+    fusion: tuple[FusionService, RemoteExecutor], job: SandboxJob, detail: str
 ) -> None:
     service, executor = fusion
     report = executor.execute(job)
@@ -230,7 +235,7 @@ def test_a_failing_service_is_no_verdict(fusion: tuple[FusionService, RemoteExec
     assert report.status == "unavailable"
     assert "answered 502 (2 attempts)" in report.detail
     assert asked(executor, "def f(): return 1", ("f", [])).status == "ok"
-    assert len(service.sent) == 4  # two that failed, the trial of the surroundings, the program
+    assert len(service.sent) == 4  # two that failed, the trial of the context, the program
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, RootModel
 
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.formats.base import Format, RefusedError, Route, Served, json_bytes
-from guerdon.serve.formats.openenv import OpenEnvFormat, Session
+from guerdon.serve.formats.base import Format, RefusedError, RewardInfo, Route, json_bytes
+from guerdon.serve.formats.openenv import OpenEnvCodec, OpenEnvFormat
 from guerdon.types import Sample
 from support.format_work import FORMATS, JSON, SERVED, outcomes
 
@@ -73,7 +73,7 @@ class Level(BaseModel):
     label: str
 
 
-SCHEMED = Served("exact", "3f2a", {}, Level)
+SCHEMED = RewardInfo("exact", "3f2a", {}, Level)
 
 
 def spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -200,7 +200,7 @@ def test_where_two_formats_want_a_path_a_body_has_the_shape_of_one() -> None:
 
 @given(text=st.text(max_size=60) | JSON.map(json.dumps))
 def test_any_message_on_a_socket_is_understood_or_answered(text: str) -> None:
-    turn = Session().receive(text)
+    turn = OpenEnvCodec().receive(text)
     assert turn.op in ("reset", "step", "state", "close", "error")
     if turn.op == "error":
         assert json.loads(turn.answer or b"")["type"] == "error"
@@ -216,7 +216,7 @@ MESSAGES = [
 def test_a_spoilt_message_is_understood_or_answered(data: st.DataObject) -> None:
     message = data.draw(st.sampled_from(MESSAGES))
     changed = replaced(message, data.draw(st.sampled_from(spots(message))), data.draw(JSON))
-    session = Session()
+    session = OpenEnvCodec()
     turn = session.receive(json.dumps(changed))
     if turn.op == "step":
         try:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from guerdon import weighted
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.formats.base import Served
+from guerdon.serve.formats.base import RewardInfo
 from guerdon.serve.formats.nemo_gym import NemoGymFormat, aggregate, reward_components
 from guerdon.types import Sample
 from support.format_work import FAILURES, SERVED, answer, read, refusal, roles, said, sample_in, write
@@ -201,7 +201,7 @@ class Level(BaseModel):
 
 
 def test_columns_are_held_against_the_rewards_class() -> None:
-    served = Served("exact", "1", {}, Level)
+    served = RewardInfo("exact", "1", {}, Level)
     body = rollout(text("4"), level="high")
     assert [place for place, _ in refusal(GYM, "verify", body, served)] == [
         ["body", "level"],

@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.formats.base import RefusedError, Served, json_bytes
-from guerdon.serve.formats.openenv import OpenEnvFormat, Session
+from guerdon.serve.formats.base import RefusedError, RewardInfo, json_bytes
+from guerdon.serve.formats.openenv import OpenEnvCodec, OpenEnvFormat
 from support.format_work import FAILURES, NOT_APPLICABLE, answer, read, refusal, roles, said, sample_in, write
 
 ENV = OpenEnvFormat()
@@ -80,7 +80,7 @@ class Level(BaseModel):
 
 def test_columns_are_held_against_the_rewards_class() -> None:
     body = {"action": {"response": "4", "level": "x"}}
-    assert [place for place, _ in refusal(ENV, "step", body, Served("exact", "1", {}, Level))] == [
+    assert [place for place, _ in refusal(ENV, "step", body, RewardInfo("exact", "1", {}, Level))] == [
         ["body", "action", "level"],
         ["body", "action", "topic"],
     ]
@@ -138,7 +138,7 @@ def test_over_http_the_state_is_that_of_a_fresh_environment() -> None:
     assert write(ENV, "state", []) == (200, {"episode_id": None, "step_count": 0})
 
 
-def talk(session: Session, message: Any, reward: Any) -> Any:
+def talk(session: OpenEnvCodec, message: Any, reward: Any) -> Any:
     """What a client gets for a message, each turn answered by the format with a real reward."""
     turn = session.receive(message if isinstance(message, str) else json.dumps(message))
     if turn.answer is not None:
@@ -157,7 +157,7 @@ def exact(response: str, ground_truth: str) -> float:
 
 
 def test_a_conversation_over_the_socket() -> None:
-    session = Session()
+    session = OpenEnvCodec()
     reset = talk(session, {"type": "reset", "data": {"seed": 1, "episode_id": "e"}}, exact)
     assert (reset["type"], reset["data"]["done"], reset["data"]["reward"]) == ("observation", False, None)
     step = talk(
@@ -197,7 +197,7 @@ def test_a_conversation_over_the_socket() -> None:
     ],
 )
 def test_a_malformed_message_is_answered(message: Any, code: str, says: str) -> None:
-    session = Session("e", 2)
+    session = OpenEnvCodec("e", 2)
     told = talk(session, message, exact)
     assert told["type"] == "error"
     assert told["data"]["code"] == code

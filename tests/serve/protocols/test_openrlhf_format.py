@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.formats.base import Served
+from guerdon.serve.formats.base import RewardInfo
 from guerdon.serve.formats.openrlhf import OpenRLHFFormat
 from guerdon.types import Sample
 from support.format_work import CRASH, FAILURES, LACKING, TIMEOUT, answer, read, refusal, roles, said, write
@@ -74,7 +74,7 @@ class Labelled(BaseModel):
 
 def test_labels_are_held_against_the_rewards_class() -> None:
     body = {"query": ["a", "b", "c"], "labels": ["x", 1, None]}
-    places = [place for place, _ in refusal(RLHF, "get_reward", body, Served("exact", "1", {}, Labelled))]
+    places = [place for place, _ in refusal(RLHF, "get_reward", body, RewardInfo("exact", "1", {}, Labelled))]
     assert places == [["body", "query", 0, "label"], ["body", "query", 2, "label"]]
 
 

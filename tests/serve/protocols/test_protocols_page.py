@@ -10,7 +10,7 @@ import pytest
 
 from guerdon import RewardFunction
 from guerdon.scoring.outcome import pack
-from guerdon.serve.formats.base import Served
+from guerdon.serve.formats.base import RewardInfo
 from guerdon.types import Sample
 from support.docs_runner import blocks, commands, matches
 from support.format_work import FORMATS
@@ -36,7 +36,7 @@ def test_a_request_is_answered_as_the_page_says(block: str, tmp_path: Path) -> N
     path, sent = request[1], json.loads(request[2])
     format, op = next((f, r.op) for f in FORMATS for r in f.routes if r.path == path and f.claims(r.op, sent))
     reward = reward_of_the_page(tmp_path)
-    served = Served(reward.name, reward.version, reward.parameters)
+    served = RewardInfo(reward.name, reward.version, reward.parameters)
     asked = format.read(op, request[2].encode(), served)
     samples = [sample for sample in asked.samples if isinstance(sample, Sample)]
     found = [pack(result) for result in reward.evaluate_batch(samples)] if samples else []

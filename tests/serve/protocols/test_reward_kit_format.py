@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.formats.base import Served
+from guerdon.serve.formats.base import RewardInfo
 from guerdon.serve.formats.reward_kit import RewardKitFormat
 from support.format_work import FAILURES, answer, refusal, roles, said, sample_in, write
 
@@ -86,7 +86,7 @@ class Level(BaseModel):
     ],
 )
 def test_columns_are_held_against_the_rewards_class(op: str, body: Any, inside: list[str]) -> None:
-    places = [place for place, _ in refusal(KIT, op, body, Served("exact", "1", {}, Level))]
+    places = [place for place, _ in refusal(KIT, op, body, RewardInfo("exact", "1", {}, Level))]
     assert places == [["body", *inside, "level"], ["body", *inside, "topic"]]
 
 

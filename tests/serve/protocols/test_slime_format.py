@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.formats.base import Served
+from guerdon.serve.formats.base import RewardInfo
 from guerdon.serve.formats.slime import SlimeFormat
 from support.format_work import FAILURES, answer, refusal, roles, said, sample_in, write
 
@@ -62,7 +62,7 @@ class Labelled(BaseModel):
 
 
 def test_the_label_is_held_against_the_rewards_class() -> None:
-    served = Served("exact", "1", {}, Labelled)
+    served = RewardInfo("exact", "1", {}, Labelled)
     assert sample_in(SLIME, "reward", {"response": "4", "label": 4}, served).ground_truth == 4
     assert [place for place, _ in refusal(SLIME, "reward", {"response": "4"}, served)] == [["body", "label"]]
 
@@ -70,7 +70,7 @@ def test_the_label_is_held_against_the_rewards_class() -> None:
 @pytest.mark.parametrize(("score", "body"), [(0.5, b"0.5"), (1.0, b"1.0"), (-3.0, b"-3.0")])
 def test_the_answer_is_the_bare_number(score: float, body: bytes) -> None:
     outcome = Outcome(score, "why", {"a": (1.0, None, None, None)})
-    assert SLIME.write("reward", None, [outcome], Served("exact", "1")) == (200, body)
+    assert SLIME.write("reward", None, [outcome], RewardInfo("exact", "1")) == (200, body)
 
 
 @pytest.mark.parametrize(("outcome", "status", "kind", "message"), FAILURES)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from guerdon import MetricResult, RewardFunction
 from guerdon.errors import RemoteError
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.formats.base import RefusedError, Served
+from guerdon.serve.formats.base import RefusedError, RewardInfo
 from guerdon.serve.formats.v1 import V1Format, outcome_of_result, result_of
 from guerdon.types import EvaluateResult, Sample
 from support.format_work import (
@@ -127,7 +127,7 @@ class Broken(BaseModel):
 
 
 def test_metadata_is_held_against_the_rewards_class() -> None:
-    served = Served("exact", "1", {}, Level)
+    served = RewardInfo("exact", "1", {}, Level)
     good = {"messages": TALK, "metadata": {"level": 3}, "ground_truth": "4"}
     assert sample_in(V1, "score", good, served).metadata == {"level": 3}
     bad = {"messages": TALK, "metadata": {"level": "high", "hue": 1}}
@@ -148,13 +148,13 @@ def test_metadata_is_held_against_the_rewards_class() -> None:
 
 def test_of_very_many_problems_a_hundred_are_listed() -> None:
     problems = refusal(
-        V1, "batch_score", {"samples": [{"messages": TALK}] * 150}, Served("exact", "1", {}, Level)
+        V1, "batch_score", {"samples": [{"messages": TALK}] * 150}, RewardInfo("exact", "1", {}, Level)
     )
     assert (len(problems), problems[-1]) == (101, (["body"], "and 50 more problems"))
 
 
 def test_a_fault_in_the_rewards_own_class_is_told_where_the_sample_is_scored() -> None:
-    served = Served("exact", "1", {}, Broken)
+    served = RewardInfo("exact", "1", {}, Broken)
     assert sample_in(V1, "score", {"messages": TALK, "metadata": {"level": 3}}, served).metadata == {
         "level": 3
     }
@@ -217,7 +217,7 @@ def test_a_result_goes_out_whole_and_comes_back(outcome: Outcome, status: int, r
 
 
 def test_what_json_has_no_word_for_is_written_as_text() -> None:
-    served = Served("exact", "1", {"limit": float("inf"), "check": test_a_sample_is_a_row})
+    served = RewardInfo("exact", "1", {"limit": float("inf"), "check": test_a_sample_is_a_row})
     _, result = write(V1, "score", [Outcome(1.0)], [None], served)
     assert result["parameters"]["limit"] == "Infinity"
     assert "test_a_sample_is_a_row" in result["parameters"]["check"]
@@ -277,7 +277,7 @@ def test_a_frame_is_answered_under_its_number() -> None:
     ],
 )  # fmt: skip
 def test_a_malformed_frame_is_refused_under_its_number(frame: Any, number: Any, places: Any) -> None:
-    served = Served("exact", "1", {}, Level)
+    served = RewardInfo("exact", "1", {}, Level)
     assert [place for place, _ in refusal(V1, "frame", frame, served)] == places
     with pytest.raises(RefusedError) as caught:
         read(V1, "frame", frame, served)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from guerdon.accuracy.suites._golds import Gold, gold_of
+from guerdon.accuracy.suites._gold_answers import GoldAnswer, gold_of
 
 WANTED = 14
 """Rewritings of each sort that a gold gets."""
@@ -46,7 +46,7 @@ def _turned(rewrites: list[Rewrite], turn: int) -> list[Rewrite]:
     return rewrites[at:] + rewrites[:at]
 
 
-def near_miss(gold: Gold) -> str:
+def near_miss(gold: GoldAnswer) -> str:
     """The gold with one thing about it changed, so that it is another answer."""
     if gold.words:
         return _other_word(gold.words)

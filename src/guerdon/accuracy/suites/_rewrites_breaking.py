@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from guerdon.accuracy.suites._golds import Gold, number_of
+from guerdon.accuracy.suites._gold_answers import GoldAnswer, number_of
 from guerdon.accuracy.suites._rewrites import Rewrite, near_miss
 
 _FLIPPED = {"(": "[", "[": "(", ")": "]", "]": ")"}
 _TURNS = re.compile(r"percent|\\?%|as a (?:common )?fraction of", re.IGNORECASE)
 
 
-def misses(gold: Gold, question: str, other: str) -> Iterator[tuple[str, str]]:
+def misses(gold: GoldAnswer, question: str, other: str) -> Iterator[tuple[str, str]]:
     """Names and texts of answers that differ from the gold."""
     if gold.is_number:
         yield from _numbers(gold, question)
@@ -32,7 +32,7 @@ def misses(gold: Gold, question: str, other: str) -> Iterator[tuple[str, str]]:
         yield "a list", f"{near_miss(gold)}, {gold.text}"
 
 
-def _numbers(gold: Gold, question: str) -> Iterator[tuple[str, str]]:
+def _numbers(gold: GoldAnswer, question: str) -> Iterator[tuple[str, str]]:
     value = gold.number
     assert value is not None
     over, under = value.numerator, value.denominator
@@ -54,7 +54,7 @@ def _numbers(gold: Gold, question: str) -> Iterator[tuple[str, str]]:
     yield "strictly more", f"x > {gold.text}"
 
 
-def _structures(gold: Gold) -> Iterator[tuple[str, str]]:
+def _structures(gold: GoldAnswer) -> Iterator[tuple[str, str]]:
     parts = gold.parts
     if len(parts) > 1 and not gold.is_union and not gold.is_matrix:
         inside = ", ".join(parts[:-1])
@@ -89,7 +89,7 @@ def _plain(text: str) -> str:
     return "".join(text.split())
 
 
-def _differs(gold: Gold, other: str) -> bool:
+def _differs(gold: GoldAnswer, other: str) -> bool:
     """Whether another gold is surely another answer: both are numbers, and they differ."""
     value = number_of(other.strip())
     if value is None:
@@ -99,7 +99,7 @@ def _differs(gold: Gold, other: str) -> bool:
     return value != gold.number and value not in mine
 
 
-def tricks(gold: Gold) -> Iterator[Rewrite]:
+def tricks(gold: GoldAnswer) -> Iterator[Rewrite]:
     """Responses that show the gold where it does not count."""
     right, wrong = gold.text, near_miss(gold)
     shown = {

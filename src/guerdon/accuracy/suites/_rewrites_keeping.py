@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from guerdon.accuracy.suites._golds import Gold, number_of
+from guerdon.accuracy.suites._gold_answers import GoldAnswer, number_of
 from guerdon.accuracy.suites._rewrites import Rewrite, box, near_miss
 
 # A fraction behind a digit is the part of a mixed number.
@@ -15,7 +15,7 @@ _FULLWIDTH = str.maketrans("0123456789", "０１２３４５６７８９")
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-def forms(gold: Gold) -> Iterator[tuple[str, str]]:
+def forms(gold: GoldAnswer) -> Iterator[tuple[str, str]]:
     """Names and texts of the forms that apply to this gold; some may be as the gold is."""
     if gold.is_number:
         yield from _numbers(gold)
@@ -27,7 +27,7 @@ def forms(gold: Gold) -> Iterator[tuple[str, str]]:
     yield from _spellings(gold)
 
 
-def _numbers(gold: Gold) -> Iterator[tuple[str, str]]:
+def _numbers(gold: GoldAnswer) -> Iterator[tuple[str, str]]:
     value = gold.number
     assert value is not None
     over, under = value.numerator, value.denominator
@@ -61,7 +61,7 @@ def _numbers(gold: Gold) -> Iterator[tuple[str, str]]:
         yield "with a nought more", f"{sign}{decimal}0"
 
 
-def _words(gold: Gold) -> Iterator[tuple[str, str]]:
+def _words(gold: GoldAnswer) -> Iterator[tuple[str, str]]:
     for command in ("text", "textbf", "mathrm", "mbox"):
         yield f"in {command}", rf"\{command}{{{gold.words}}}"
     yield "bare", gold.words
@@ -70,7 +70,7 @@ def _words(gold: Gold) -> Iterator[tuple[str, str]]:
         yield "with a capital letter", rf"\text{{{gold.words.capitalize()}}}"
 
 
-def _latex(gold: Gold) -> Iterator[tuple[str, str]]:
+def _latex(gold: GoldAnswer) -> Iterator[tuple[str, str]]:
     text = gold.text
     plain = re.sub(r"\\left|\\right(?!arrow)", "", text)
     yield "dfrac", re.sub(r"\\[dt]?frac(?![A-Za-z])", r"\\dfrac", text)
@@ -100,7 +100,7 @@ def _latex(gold: Gold) -> Iterator[tuple[str, str]]:
         yield "white space before the unit", f"{gold.bare} {gold.text[len(gold.bare) :].strip()}"
 
 
-def _structures(gold: Gold) -> Iterator[tuple[str, str]]:
+def _structures(gold: GoldAnswer) -> Iterator[tuple[str, str]]:
     text = gold.text
     if gold.is_list:
         parts = list(gold.parts)
@@ -169,7 +169,7 @@ def _decimal(part: str) -> str:
     return f"{float(value):g}" if value.denominator > 1 else part
 
 
-def _spellings(gold: Gold) -> Iterator[tuple[str, str]]:
+def _spellings(gold: GoldAnswer) -> Iterator[tuple[str, str]]:
     text = gold.text
     yield "the minus of Unicode", text.replace("-", "−")
     if "\\text" not in text:
@@ -181,7 +181,7 @@ def _spellings(gold: Gold) -> Iterator[tuple[str, str]]:
     yield "powers as signs", re.sub(r"\^2(?!\d)", "²", text).replace("^3", "³") if "^{" not in text else text
 
 
-def around(gold: Gold) -> Iterator[Rewrite]:
+def around(gold: GoldAnswer) -> Iterator[Rewrite]:
     """Responses that give the gold as it is, in other places and with other things around it."""
     right, wrong = gold.text, near_miss(gold)
     inside = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from guerdon.accuracy.suite import Case, Ours, Suite
+from guerdon.accuracy.suite import CatalogueVerifier, LabelledCase, Suite
 from guerdon.accuracy.suites._bfcl_spellings import SPELLINGS, Called, can_be_spelled, claimed
 
 FOLDER = "function_calling"
@@ -19,7 +19,7 @@ MAX_ANSWERS = 12
 _LEFT_OUT = object()
 
 
-def cases(data: Path) -> Iterator[Case]:
+def cases(data: Path) -> Iterator[LabelledCase]:
     """Each row's accepted answers in every spelling, its refused ones in two each."""
     spellings = itertools.cycle([spelling for spelling in SPELLINGS if spelling != "native"])
     for name in SETS:
@@ -49,8 +49,10 @@ def cases(data: Path) -> Iterator[Case]:
 _SAME = {("other type", "qwen, elements"), ("other type", "invoke")}
 
 
-def _case(name: str, row: Any, message: Any, columns: Mapping[str, Any], right: bool, kind: str) -> Case:
-    return Case(name, {"messages": [*row["question"][0], message], **columns}, right, kind)
+def _case(
+    name: str, row: Any, message: Any, columns: Mapping[str, Any], right: bool, kind: str
+) -> LabelledCase:
+    return LabelledCase(name, {"messages": [*row["question"][0], message], **columns}, right, kind)
 
 
 def _rows(path: Path) -> list[Any]:
@@ -176,6 +178,6 @@ SUITE = Suite(
         f"{FOLDER}/{folder}BFCL_v4_{name}.json" for folder in ("", "possible_answer/") for name in SETS
     ),
     cases=cases,
-    ours=(Ours("tool_calls", "tool_calls"),),
+    catalogue=(CatalogueVerifier("tool_calls", "tool_calls"),),
     aim="every accepted answer accepted, every other refused",
 )

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from guerdon.accuracy.suite import Case, Suite
-from guerdon.accuracy.suites._math_peers import OURS, PEERS, row_of
+from guerdon.accuracy.suite import LabelledCase, Suite
+from guerdon.accuracy.suites._math_verifiers import CATALOGUE, EXTERNAL, row_of
 
 FILE = "gsm8k_model_solutions_dev.jsonl"
 
 
-def cases(data: Path) -> Iterator[Case]:
+def cases(data: Path) -> Iterator[LabelledCase]:
     """The solutions of the models, and once for each problem that of a person, which is right."""
     seen: set[str] = set()
     for line in (data / FILE).read_text(encoding="utf-8").split("\n"):
@@ -22,8 +22,10 @@ def cases(data: Path) -> Iterator[Case]:
         question, gold = row["question"], row["gold"]
         if question not in seen:
             seen.add(question)
-            yield Case(f"{row['id']}-gold", row_of(question, row["gold_solution"], gold), True, "people")
-        yield Case(row["id"], row_of(question, row["response"], gold), row["label"], row["model"])
+            yield LabelledCase(
+                f"{row['id']}-gold", row_of(question, row["gold_solution"], gold), True, "people"
+            )
+        yield LabelledCase(row["id"], row_of(question, row["response"], gold), row["label"], row["model"])
 
 
 SUITE = Suite(
@@ -31,7 +33,7 @@ SUITE = Suite(
     title="GSM8K: whole solutions of models and of people",
     files=(FILE,),
     cases=cases,
-    ours=OURS,
-    peers=PEERS,
+    catalogue=CATALOGUE,
+    external=EXTERNAL,
     aim="every verdict equals the label",
 )

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from guerdon.accuracy.suite import Case, Ours, Peer, Suite
+from guerdon.accuracy.suite import CatalogueVerifier, ExternalVerifier, LabelledCase, Suite
 
 FILE = "ifeval_phi3_dev.jsonl"
 
 
-def verdicts(mode: str, data: Path) -> Iterator[Case]:
+def verdicts(mode: str, data: Path) -> Iterator[LabelledCase]:
     """A case for each instruction of each response; its kind is the instruction's id."""
     for line in (data / FILE).read_text(encoding="utf-8").split("\n"):
         if not line.strip():
@@ -26,7 +26,9 @@ def verdicts(mode: str, data: Path) -> Iterator[Case]:
         given = zip(row["instruction_id_list"], row["kwargs"], row[f"{mode}_list"], strict=True)
         for number, (instruction, arguments, followed) in enumerate(given):
             columns = {"instruction_id_list": [instruction], "kwargs": [arguments]}
-            yield Case(f"{row['id']}/{number}", {"messages": messages, **columns}, followed, instruction)
+            yield LabelledCase(
+                f"{row['id']}/{number}", {"messages": messages, **columns}, followed, instruction
+            )
 
 
 def strict_verdict(row: Mapping[str, Any]) -> bool | None:
@@ -54,14 +56,14 @@ def _if_verifiable(row: Mapping[str, Any]) -> Any:
     return results[0] if results else None
 
 
-def _suite(mode: str, peer: Callable[[Mapping[str, Any]], bool | None]) -> Suite:
+def _suite(mode: str, verdict: Callable[[Mapping[str, Any]], bool | None]) -> Suite:
     return Suite(
         name=f"ifeval-{mode}",
         title=f"IFEval, each instruction of responses of Phi-3, {mode}",
         files=(FILE,),
         cases=functools.partial(verdicts, mode),
-        ours=(Ours(f"instructions ({mode})", "instructions", {"mode": mode}),),
-        peers=(Peer(f"if-verifiable ({mode})", "if_verifiable", peer),),
+        catalogue=(CatalogueVerifier(f"instructions ({mode})", "instructions", {"mode": mode}),),
+        external=(ExternalVerifier(f"if-verifiable ({mode})", "if_verifiable", verdict),),
         aim="the published checker's verdict on at least 99.5 % of the instructions",
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from guerdon.accuracy.suite import Case, Ours, Peer, Suite
+from guerdon.accuracy.suite import CatalogueVerifier, ExternalVerifier, LabelledCase, Suite
 
 FOLDER = "json_schema_test_suite"
 DRAFTS = {"draft7": "7", "draft2020-12": "2020-12"}
@@ -15,18 +15,18 @@ _HOST = "http://localhost:1234/"
 _FILES = (f"{FOLDER}/tests/draft7", f"{FOLDER}/tests/draft2020-12", f"{FOLDER}/remotes")
 
 
-def required(data: Path) -> Iterator[Case]:
+def required(data: Path) -> Iterator[LabelledCase]:
     """The cases that every implementation has to get right."""
     yield from _cases(data, "*.json", formats=False)
 
 
-def optional(data: Path) -> Iterator[Case]:
+def optional(data: Path) -> Iterator[LabelledCase]:
     """The cases that an implementation may leave out: formats, other dialects of regular expressions."""
     yield from _cases(data, "optional/*.json", formats=False)
     yield from _cases(data, "optional/format/*.json", formats=True)
 
 
-def _cases(data: Path, pattern: str, formats: bool) -> Iterator[Case]:
+def _cases(data: Path, pattern: str, formats: bool) -> Iterator[LabelledCase]:
     folder = data / FOLDER
     remotes = _remotes(folder / "remotes")
     for directory, draft in DRAFTS.items():
@@ -40,7 +40,9 @@ def _cases(data: Path, pattern: str, formats: bool) -> Iterator[Case]:
                 for t, test in enumerate(group["tests"]):
                     messages = [{"role": "assistant", "content": json.dumps(test["data"])}]
                     case = f"{directory}/{name}/{g}/{t}"
-                    yield Case(case, {"messages": messages, **columns}, test["valid"], f"{directory} {name}")
+                    yield LabelledCase(
+                        case, {"messages": messages, **columns}, test["valid"], f"{directory} {name}"
+                    )
 
 
 def _remotes(folder: Path) -> dict[str, Any]:
@@ -72,8 +74,8 @@ def jsonschema_verdict(row: Any) -> bool | None:
         return None
 
 
-_OURS = (Ours("json_schema", "json_schema"),)
-_PEERS = (Peer("jsonschema", "jsonschema", jsonschema_verdict),)
+_CATALOGUE = (CatalogueVerifier("json_schema", "json_schema"),)
+_EXTERNAL = (ExternalVerifier("jsonschema", "jsonschema", jsonschema_verdict),)
 
 SUITES = (
     Suite(
@@ -81,8 +83,8 @@ SUITES = (
         title="JSON Schema test suite, drafts 7 and 2020-12, the required cases",
         files=_FILES,
         cases=required,
-        ours=_OURS,
-        peers=_PEERS,
+        catalogue=_CATALOGUE,
+        external=_EXTERNAL,
         aim="every case right",
     ),
     Suite(
@@ -90,8 +92,8 @@ SUITES = (
         title="JSON Schema test suite, drafts 7 and 2020-12, the optional cases",
         files=_FILES,
         cases=optional,
-        ours=_OURS,
-        peers=_PEERS,
+        catalogue=_CATALOGUE,
+        external=_EXTERNAL,
         aim="printed, not promised: these cases are optional in the standard",
     ),
 )

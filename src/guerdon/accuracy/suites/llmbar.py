@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from guerdon.accuracy.suite import Case, Ours, Suite
+from guerdon.accuracy.suite import CatalogueVerifier, LabelledCase, Suite
 from guerdon.errors import InputError
 from guerdon.rewards.judge.endpoint import endpoint
 
@@ -31,7 +31,7 @@ def lacks() -> str | None:
     return None
 
 
-def cases(data: Path) -> Iterator[Case]:
+def cases(data: Path) -> Iterator[LabelledCase]:
     """The pairs in their order; right where the first response is the better one."""
     with (data / FILE).open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -43,7 +43,7 @@ def cases(data: Path) -> Iterator[Case]:
                 {"role": "assistant", "content": row["response_a"]},
             ]
             columns = {"messages": messages, "reference_response": row["response_b"], "rubric": _RUBRIC}
-            yield Case(row["id"], columns, row["label"] == "A", row["subset"])
+            yield LabelledCase(row["id"], columns, row["label"] == "A", row["subset"])
 
 
 SUITE = Suite(
@@ -52,7 +52,9 @@ SUITE = Suite(
     files=(FILE,),
     cases=cases,
     lacks=lacks,
-    ours=(
-        Ours("judge (pairwise)", "guerdon.rewards.judge.reward:judge", {"kind": "pairwise"}, threshold=0.501),
+    catalogue=(
+        CatalogueVerifier(
+            "judge (pairwise)", "guerdon.rewards.judge.reward:judge", {"kind": "pairwise"}, threshold=0.501
+        ),
     ),
 )

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from guerdon.accuracy.suite import Case, Suite
-from guerdon.accuracy.suites._math_peers import OURS, PEERS, row_of
+from guerdon.accuracy.suite import LabelledCase, Suite
+from guerdon.accuracy.suites._math_verifiers import CATALOGUE, EXTERNAL, row_of
 from guerdon.accuracy.suites._rewrites import box, breaking, keeping
 
 FILE = "math_test_golds_dev.jsonl"
@@ -26,28 +26,28 @@ def golds(data: Path) -> list[tuple[str, str, str]]:
     ]
 
 
-def themselves(data: Path) -> Iterator[Case]:
+def themselves(data: Path) -> Iterator[LabelledCase]:
     """Each gold in a box."""
     for index, question, gold in golds(data):
-        yield Case(f"{index}/itself", row_of(question, box(gold), gold), True, "itself")
+        yield LabelledCase(f"{index}/itself", row_of(question, box(gold), gold), True, "itself")
 
 
-def kept(data: Path) -> Iterator[Case]:
+def kept(data: Path) -> Iterator[LabelledCase]:
     """Each gold in other forms and places."""
     for number, (index, question, gold) in enumerate(golds(data)):
         for rewrite in keeping(gold, turn=number):
-            yield Case(
+            yield LabelledCase(
                 f"{index}/{rewrite.kind}", row_of(question, rewrite.response, gold), True, rewrite.kind
             )
 
 
-def broken(data: Path) -> Iterator[Case]:
+def broken(data: Path) -> Iterator[LabelledCase]:
     """Each gold made wrong, hidden, hedged or taken back."""
     rows = golds(data)
     for number, (index, question, gold) in enumerate(rows):
         other = rows[(number + 1) % len(rows)][2]
         for rewrite in breaking(gold, question, other, turn=number):
-            yield Case(
+            yield LabelledCase(
                 f"{index}/{rewrite.kind}", row_of(question, rewrite.response, gold), False, rewrite.kind
             )
 
@@ -58,8 +58,8 @@ SUITES = (
         "MATH: gold answers against themselves",
         (FILE,),
         themselves,
-        OURS,
-        PEERS,
+        CATALOGUE,
+        EXTERNAL,
         "all are right",
     ),
     Suite(
@@ -67,8 +67,8 @@ SUITES = (
         "MATH: gold answers in other forms, all right",
         (FILE,),
         kept,
-        OURS,
-        PEERS,
+        CATALOGUE,
+        EXTERNAL,
         "at least 99.5 % are found right",
     ),
     Suite(
@@ -76,8 +76,8 @@ SUITES = (
         "MATH: gold answers made wrong, hidden, hedged or taken back",
         (FILE,),
         broken,
-        OURS,
-        PEERS,
+        CATALOGUE,
+        EXTERNAL,
         "none is found right",
     ),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from guerdon.accuracy.suite import Case, Suite
-from guerdon.accuracy.suites._math_peers import OURS, PEERS, row_of
+from guerdon.accuracy.suite import LabelledCase, Suite
+from guerdon.accuracy.suites._math_verifiers import CATALOGUE, EXTERNAL, row_of
 from guerdon.accuracy.suites._rewrites import box
 
 # Gold, answers that equal it, answers that do not.
@@ -150,15 +150,15 @@ _AREAS = {
 }
 
 
-def cases(data: Path) -> Iterator[Case]:
+def cases(data: Path) -> Iterator[LabelledCase]:
     """The pairs, which need no data."""
     del data
     for area, rows in _AREAS.items():
         for n, (gold, equal, different) in enumerate(rows):
             for m, answer in enumerate((*equal, *different)):
-                yield Case(f"{area}/{n}/{m}", row_of("", box(answer), gold), m < len(equal), area)
+                yield LabelledCase(f"{area}/{n}/{m}", row_of("", box(answer), gold), m < len(equal), area)
     for n, (gold, response, right) in enumerate(RESPONSES):
-        yield Case(f"responses/{n}", row_of("", response, gold), right, "responses")
+        yield LabelledCase(f"responses/{n}", row_of("", response, gold), right, "responses")
 
 
 SUITE = Suite(
@@ -166,7 +166,7 @@ SUITE = Suite(
     title="Mathematical answers that are easily taken for each other, or for different",
     files=(),
     cases=cases,
-    ours=OURS,
-    peers=PEERS,
+    catalogue=CATALOGUE,
+    external=EXTERNAL,
     aim="every verdict is right",
 )

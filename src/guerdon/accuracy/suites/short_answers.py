@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from guerdon.accuracy.suite import Case, Ours, Peer, Suite
+from guerdon.accuracy.suite import CatalogueVerifier, ExternalVerifier, LabelledCase, Suite
 
 FILE = "qa_evouna_dev.jsonl"
 _RATIO = 90.0
 
 
-def cases(folder: Path) -> Iterator[Case]:
+def cases(folder: Path) -> Iterator[LabelledCase]:
     """One case an answer; its kind is the system that gave it."""
     with (folder / FILE).open(encoding="utf-8", newline="\n") as lines:
         for line in lines:
@@ -22,7 +22,7 @@ def cases(folder: Path) -> Iterator[Case]:
                 {"role": "user", "content": row["question"]},
                 {"role": "assistant", "content": row["response"]},
             ]
-            yield Case(
+            yield LabelledCase(
                 row["id"], {"messages": messages, "ground_truth": row["gold"]}, row["label"], row["model"]
             )
 
@@ -46,16 +46,16 @@ SUITE = Suite(
     title="1,385 answers to questions of fact, judged by people (EVOUNA, Natural Questions)",
     files=(FILE,),
     cases=cases,
-    ours=(
-        Ours("short_answer (strict)", "short_answer"),
-        Ours("short_answer (tolerant)", "short_answer", {"mode": "tolerant"}),
-        Ours("contains", "contains"),
-        Ours("token_f1 ≥ 0.5", "token_f1", threshold=0.5),
-        Ours("exact_match", "exact_match"),
+    catalogue=(
+        CatalogueVerifier("short_answer (strict)", "short_answer"),
+        CatalogueVerifier("short_answer (tolerant)", "short_answer", {"mode": "tolerant"}),
+        CatalogueVerifier("contains", "contains"),
+        CatalogueVerifier("token_f1 ≥ 0.5", "token_f1", threshold=0.5),
+        CatalogueVerifier("exact_match", "exact_match"),
     ),
-    peers=(
-        Peer("gold in response", "json", substring),
-        Peer("rapidfuzz partial_ratio ≥ 90", "rapidfuzz", partial_ratio),
+    external=(
+        ExternalVerifier("gold in response", "json", substring),
+        ExternalVerifier("rapidfuzz partial_ratio ≥ 90", "rapidfuzz", partial_ratio),
     ),
     aim="a better F1 than contains at a precision of .99 or more in strict mode",
 )

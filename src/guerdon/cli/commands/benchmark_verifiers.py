@@ -165,7 +165,7 @@ def _chosen(request: Request) -> tuple[list[Suite], Path | None]:
 
 def _own_rows(request: Request, source: str) -> Suite:
     from guerdon.accuracy.labelled import labelled, suite_name
-    from guerdon.accuracy.suite import Ours
+    from guerdon.accuracy.suite import CatalogueVerifier
     from guerdon.cli.output import prints_to_stderr
     from guerdon.data.source import REJECTED
 
@@ -178,9 +178,11 @@ def _own_rows(request: Request, source: str) -> Suite:
     rows = data.good_rows(rejected=rejected) if request.flags.skip_bad_rows else data.rows()
     if survey.bad:
         click.echo(f"{survey.bad:,} malformed rows are left out, see {rejected}", err=True)
-    ours = [Ours(reward, reward, request.parameters, request.threshold) for reward in request.rewards]
+    measured = [
+        CatalogueVerifier(reward, reward, request.parameters, request.threshold) for reward in request.rewards
+    ]
     return labelled(
-        rows, ours, label=request.label, kind=request.kind_column, name=suite_name(source), title=source
+        rows, measured, label=request.label, kind=request.kind_column, name=suite_name(source), title=source
     )
 
 
@@ -194,8 +196,8 @@ def _list(request: Request) -> None:
                 "suite": suite.name,
                 "title": suite.title,
                 "files": list(suite.files),
-                "rewards": [ours.label for ours in suite.ours],
-                "peers": [peer.label for peer in suite.peers],
+                "rewards": [given.label for given in suite.catalogue],
+                "external": [given.label for given in suite.external],
                 "aim": suite.aim,
             }
             for suite in suites
@@ -204,19 +206,19 @@ def _list(request: Request) -> None:
         return
     for suite in suites:
         click.echo(f"{suite.name}: {suite.title}")
-        click.echo(f"  measures {', '.join(ours.label for ours in suite.ours)}")
-        if suite.peers:
-            click.echo(f"  beside {', '.join(peer.label for peer in suite.peers)}")
+        click.echo(f"  measures {', '.join(given.label for given in suite.catalogue)}")
+        if suite.external:
+            click.echo(f"  beside {', '.join(given.label for given in suite.external)}")
 
 
 def _run(request: Request, suites: Sequence[Suite], data: Path | None, folder: Folder | None) -> None:
-    from guerdon.accuracy.benchmark import Options, SuiteReport, run_suite
+    from guerdon.accuracy.benchmark import BenchmarkOptions, SuiteReport, run_suite
     from guerdon.cli.app import INTERRUPTED
     from guerdon.cli.output import output, prints_to_stderr
     from guerdon.report.accuracy import EXPLANATION, print_report
 
-    options = Options(
-        peers=request.peers,
+    options = BenchmarkOptions(
+        external=request.peers,
         limit=request.limit,
         workers=request.workers,
         timeout=request.timeout,

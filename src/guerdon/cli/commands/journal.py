@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from guerdon.reward.function import RewardFunction
-    from guerdon.serve.journal.replay import Change, Replayed
-    from guerdon.serve.journal.store import Recorded
+    from guerdon.serve.journal.replay import Replayed, ScoreChange
+    from guerdon.serve.journal.store import JournalRecord
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _REASON = 200
@@ -112,9 +112,9 @@ def list_(
 ) -> None:
     """List the requests in the journal FILE, which a server may be writing meanwhile."""
     from guerdon.cli.output import output
-    from guerdon.serve.journal.store import Query, read_journal
+    from guerdon.serve.journal.store import JournalQuery, read_journal
 
-    query = Query(reward=reward, statuses=status, failed=failed, since=since, last=limit)
+    query = JournalQuery(reward=reward, statuses=status, failed=failed, since=since, last=limit)
     rows = list(read_journal(file, query))
     if as_json:
         for row in rows:
@@ -136,9 +136,9 @@ def show(file: str, id: str, as_json: bool) -> None:
     ID is the number that list shows, or the request's own id, which the response carried as X-Request-Id.
     """
     from guerdon.cli.output import output
-    from guerdon.serve.journal.store import Query, read_journal
+    from guerdon.serve.journal.store import JournalQuery, read_journal
 
-    rows = list(read_journal(file, Query(ids=[id], last=1), bodies=True))
+    rows = list(read_journal(file, JournalQuery(ids=[id], last=1), bodies=True))
     if not rows:
         raise InputError(f"{file} holds no request {id!r}; see: guerdon journal list {file}")
     if as_json:
@@ -189,14 +189,14 @@ def replay(
     from guerdon.serve.formats import FORMATS
     from guerdon.serve.journal.replay import as_dict
     from guerdon.serve.journal.replay import replay as replay_all
-    from guerdon.serve.journal.store import Query, read_journal
+    from guerdon.serve.journal.store import JournalQuery, read_journal
     from guerdon.serve.worker.handler import served_of
 
     check_variables()
     with prints_to_stderr():
         found = find_reward(reward, parameters)
         name = recorded_as or found.name
-        rows = read_journal(file, Query(reward=name, since=since, ids=ids, last=last), bodies=True)
+        rows = read_journal(file, JournalQuery(reward=name, since=since, ids=ids, last=last), bodies=True)
         replayed = replay_all(rows, found, FORMATS, served_of(found), timeout=timeout, workers=workers)
     if not replayed:
         raise InputError(_nothing_of(file, name))
@@ -221,7 +221,7 @@ def _nothing_of(file: str, name: str) -> str:
 # For machines.
 
 
-def _without_bodies(row: Recorded) -> dict[str, Any]:
+def _without_bodies(row: JournalRecord) -> dict[str, Any]:
     return {name: value for name, value in asdict(row).items() if name not in ("request", "response")}
 
 
@@ -238,7 +238,7 @@ def _as_json(body: bytes | None) -> Any:
 # On the terminal.
 
 
-def _print_rows(rows: Sequence[Recorded], console: Console) -> None:
+def _print_rows(rows: Sequence[JournalRecord], console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -275,7 +275,7 @@ def _local(at: float, *, short: bool = False) -> str:
     return moment.strftime("%m-%d %H:%M:%S" if this_year else "%Y-%m-%d %H:%M:%S")
 
 
-def _print_request(row: Recorded, console: Console) -> None:
+def _print_request(row: JournalRecord, console: Console) -> None:
     from rich.text import Text
 
     from guerdon.console import clean, duration
@@ -340,7 +340,7 @@ def _print_replay(replayed: Sequence[Replayed], reward: RewardFunction, console:
     )
 
 
-def _change_line(request: Replayed, change: Change) -> str:
+def _change_line(request: Replayed, change: ScoreChange) -> str:
     from guerdon.console import cut
     from guerdon.serve.journal.replay import shown
 

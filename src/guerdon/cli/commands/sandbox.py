@@ -15,9 +15,9 @@ from guerdon.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from guerdon.sandbox.doctor import Advice, Diagnosis
     from guerdon.sandbox.execution import Execution
-    from guerdon.sandbox.machine import Machine
+    from guerdon.sandbox.isolation.doctor import Advice, Diagnosis
+    from guerdon.sandbox.isolation.machine import Machine
 
 TIMED_OUT = 124
 NOT_RUN = 125
@@ -62,7 +62,7 @@ def doctor_(isolation: str, as_json: bool) -> None:
     Exits with status 1 where there is no tier that holds, limits included.
     """
     from guerdon.cli.output import output
-    from guerdon.sandbox.doctor import doctor
+    from guerdon.sandbox.isolation.doctor import doctor
 
     found = doctor(isolation)
     if as_json:

@@ -30,10 +30,10 @@ from guerdon.errors import InputError, MissingExtraError
 from guerdon.settings import parse_bytes, parse_seconds
 
 if TYPE_CHECKING:
-    from guerdon.serve.http.server import Ending
+    from guerdon.serve.http.server import ShutdownReport
     from guerdon.serve.options import ServeOptions
-    from guerdon.serve.reload.reloader import Wanted
-    from guerdon.serve.run import Post
+    from guerdon.serve.reload.reloader import RewardRef
+    from guerdon.serve.run import RewardSpec
 
 _NAMED = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
 
@@ -177,29 +177,29 @@ def serve(rewards: tuple[str, ...], parameters: dict[str, Any], reloads: bool, f
     once, with status 130.
     """
     from guerdon.cli.output import prints_to_stderr
-    from guerdon.serve.run import bound
+    from guerdon.serve.run import bind_socket
 
     check_variables()
     options = flags.options()
     wanted = _wanted(rewards, parameters)
     _check_extra()
     # Before the rewards are loaded, which may take long: a port that is taken is known at once.
-    with prints_to_stderr(), bound(options.host, options.port) as listener:
+    with prints_to_stderr(), bind_socket(options.host, options.port) as listener:
         teller = _Teller(options)
         if reloads:
-            from guerdon.serve.reload.reloader import Told, serve_reloading
+            from guerdon.serve.reload.reloader import ReloadCallbacks, serve_reloading
 
-            told = Told(teller.ready, teller.reloaded, teller.failed, teller.stopping)
-            ending = serve_reloading(options, wanted, told, listener)
+            told = ReloadCallbacks(teller.ready, teller.reloaded, teller.failed, teller.stopping)
+            report = serve_reloading(options, wanted, told, listener)
         else:
-            from guerdon.serve.reload.reloader import posts_of
-            from guerdon.serve.run import serve_here
+            from guerdon.serve.reload.reloader import load_specs
+            from guerdon.serve.run import serve_forever
 
-            posts = posts_of(wanted, options)
-            ending = serve_here(
-                options, posts, listener, lambda url: teller.ready(url, posts), teller.stopping
+            specs = load_specs(wanted, options)
+            report = serve_forever(
+                options, specs, listener, lambda url: teller.ready(url, specs), teller.stopping
             )
-    teller.stopped(ending)
+    teller.stopped(report)
 
 
 def _check_extra() -> None:
@@ -211,9 +211,9 @@ def _check_extra() -> None:
         raise MissingExtraError.of("serve", "serving") from error
 
 
-def _wanted(words: Sequence[str], parameters: Mapping[str, Any]) -> list[Wanted]:
+def _wanted(words: Sequence[str], parameters: Mapping[str, Any]) -> list[RewardRef]:
     """What the words of the command line ask for, each with the parameters that are for it."""
-    from guerdon.serve.reload.reloader import Wanted
+    from guerdon.serve.reload.reloader import RewardRef
 
     split = [(match[1], match[2]) if (match := _NAMED.fullmatch(word)) else (None, word) for word in words]
     scopes = {name or spec for name, spec in split}
@@ -227,7 +227,7 @@ def _wanted(words: Sequence[str], parameters: Mapping[str, Any]) -> list[Wanted]
     for given, spec in split:
         mine = {name: value for scope, _, name, value in scoped if scope in ("", given or spec)}
         check_parameters(spec, mine)
-        found.append(Wanted(spec, given, mine))
+        found.append(RewardRef(spec, given, mine))
     return found
 
 
@@ -238,25 +238,25 @@ class _Teller:
         self._options = options
         self._versions: dict[str, str] = {}
 
-    def ready(self, url: str, posts: Sequence[Post]) -> None:
+    def ready(self, url: str, specs: Sequence[RewardSpec]) -> None:
         """It answers."""
-        self._versions = {post.name: post.version for post in posts}
+        self._versions = {spec.name: spec.version for spec in specs}
         rewards = [
-            {"name": post.name, "version": post.version, "url": _url_of(url, number, post)}
-            for number, post in enumerate(posts)
+            {"name": spec.name, "version": spec.version, "url": _url_of(url, number, spec)}
+            for number, spec in enumerate(specs)
         ]
-        self._say(_welcome(url, posts, self._options), "serving", url=url, rewards=rewards)
+        self._say(_welcome(url, specs, self._options), "serving", url=url, rewards=rewards)
 
-    def reloaded(self, posts: Sequence[Post]) -> None:
+    def reloaded(self, specs: Sequence[RewardSpec]) -> None:
         """A change is served."""
-        before, self._versions = self._versions, {post.name: post.version for post in posts}
+        before, self._versions = self._versions, {spec.name: spec.version for spec in specs}
         changes = [
             f"{name} {before.get(name, 'new')} -> {version}"
             for name, version in self._versions.items()
             if before.get(name) != version
         ]
         text = f"Reloaded: {', '.join(changes) or 'no version has changed'}"
-        self._say(text, text, rewards=[{"name": p.name, "version": p.version} for p in posts])
+        self._say(text, text, rewards=[{"name": p.name, "version": p.version} for p in specs])
 
     def failed(self, reason: str) -> None:
         """A change cannot be served."""
@@ -270,17 +270,17 @@ class _Teller:
             text = f"Stopping: {waited}; Ctrl-C ends it at once"
             self._say(text, text, in_flight=in_flight)
 
-    def stopped(self, ending: Ending) -> None:
+    def stopped(self, report: ShutdownReport) -> None:
         """It has ended."""
         parts = []
-        if ending.finished or ending.refused:
-            parts.append(f"{_count(ending.finished, 'request')} finished")
-        if ending.refused:
-            parts.append(f"{ending.refused:,} refused")
-        if ending.sockets:
-            parts.append(f"{_count(ending.sockets, 'socket')} closed")
+        if report.finished or report.refused:
+            parts.append(f"{_count(report.finished, 'request')} finished")
+        if report.refused:
+            parts.append(f"{report.refused:,} refused")
+        if report.sockets:
+            parts.append(f"{_count(report.sockets, 'socket')} closed")
         text = f"Stopped{': ' if parts else ''}{', '.join(parts)}"
-        self._say(text, "stopped", finished=ending.finished, refused=ending.refused, sockets=ending.sockets)
+        self._say(text, "stopped", finished=report.finished, refused=report.refused, sockets=report.sockets)
 
     def _say(self, text: str, message: str, *, level: str = "info", **fields: Any) -> None:
         from guerdon.cli.app import printable
@@ -291,13 +291,13 @@ class _Teller:
         click.echo(printable(text), err=True)
 
 
-def _welcome(url: str, posts: Sequence[Post], options: ServeOptions) -> str:
+def _welcome(url: str, specs: Sequence[RewardSpec], options: ServeOptions) -> str:
     from guerdon.serve.formats import FORMATS
     from guerdon.serve.options import is_loopback
 
-    columns = [(post.name, f"version {post.version}", _url_of(url, i, post)) for i, post in enumerate(posts)]
+    columns = [(spec.name, f"version {spec.version}", _url_of(url, i, spec)) for i, spec in enumerate(specs)]
     widths = [max(len(column[i]) for column in columns) for i in range(2)]
-    lines = [f"Guerdon {__version__} serves {_count(len(posts), 'reward')} at {url}", ""]
+    lines = [f"Guerdon {__version__} serves {_count(len(specs), 'reward')} at {url}", ""]
     lines += [f"  {name:{widths[0]}}  {version:{widths[1]}}  {where}" for name, version, where in columns]
     facts = {
         "formats": ", ".join(format.name for format in FORMATS),
@@ -316,8 +316,8 @@ def _welcome(url: str, posts: Sequence[Post], options: ServeOptions) -> str:
     return "\n".join(lines)
 
 
-def _url_of(url: str, number: int, post: Post) -> str:
-    return url if number == 0 else f"{url}/rewards/{post.name}"
+def _url_of(url: str, number: int, spec: RewardSpec) -> str:
+    return url if number == 0 else f"{url}/rewards/{spec.name}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -12,7 +12,7 @@ from guerdon.rewards.code.python import Broken, defined, parsed, preamble
 from guerdon.rewards.code.suite import Suite
 from guerdon.rewards.code.values import list_of, plain, text_of
 from guerdon.rewards.common.parameters import shown
-from guerdon.sandbox.cases import AssertTest
+from guerdon.sandbox.grading.cases import AssertTest
 
 Row = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from guerdon.rewards.code.python import Broken, parsed
-from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest, Test
+from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest, Test
 
 KINDS = ("patches", "exits", "frames", "system", "equality", "hard_coded")
 """``patches``: builtins, modules or their functions are replaced. ``exits``: the process is ended. ``frames``:

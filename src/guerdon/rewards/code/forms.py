@@ -25,7 +25,7 @@ from guerdon.rewards.code.values import (
     text_of,
 )
 from guerdon.rewards.common.parameters import shown
-from guerdon.sandbox.cases import AssertTest, CallTest, StdinTest, Test
+from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest, Test
 
 Row = Mapping[str, Any]
 _APPS_SECONDS, _LIVE_SECONDS, _PRIME_SECONDS = 4.0, 6.0, 5.0

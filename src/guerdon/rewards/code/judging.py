@@ -11,9 +11,9 @@ from guerdon.errors import InputError, SandboxError
 from guerdon.rewards.code.python import Broken, parsed
 from guerdon.rewards.code.suite import Suite
 from guerdon.rewards.common.parameters import non_negative, one_of, shown
-from guerdon.sandbox.cases import StdinTest, Test, TestResult
-from guerdon.sandbox.comparison import Comparison
 from guerdon.sandbox.execution import NO_VERDICT
+from guerdon.sandbox.grading.cases import StdinTest, Test, TestResult
+from guerdon.sandbox.grading.comparison import Comparison
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.sandbox import Sandbox
 

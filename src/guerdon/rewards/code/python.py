@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from guerdon.sandbox.syntax import alone
+from guerdon.sandbox.grading.syntax import alone
 
 MAX_SOURCE = 400_000
 """Characters of a program; what is longer is refused before it is parsed."""

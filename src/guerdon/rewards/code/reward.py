@@ -18,7 +18,7 @@ from guerdon.rewards.code.suite import Suite
 from guerdon.rewards.code.values import list_of, plain
 from guerdon.rewards.common import sandboxes
 from guerdon.rewards.common.parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
-from guerdon.sandbox.cases import TestResult
+from guerdon.sandbox.grading.cases import TestResult
 from guerdon.types import EvaluateResult, MetricResult
 
 SCORINGS = ("all", "fraction", "weighted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from guerdon.sandbox.cases import Test
+from guerdon.sandbox.grading.cases import Test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

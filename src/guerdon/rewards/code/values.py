@@ -10,7 +10,7 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.rewards.common.parameters import shown
-from guerdon.sandbox.cases import CallTest, StdinTest
+from guerdon.sandbox.grading.cases import CallTest, StdinTest
 
 
 def plain(value: Any) -> Any:

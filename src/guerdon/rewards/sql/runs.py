@@ -14,7 +14,7 @@ from typing import Any
 from guerdon.errors import InputError, MissingExtraError, SandboxError
 from guerdon.rewards.sql.databases import Cache, Database
 from guerdon.rewards.sql.results import Result, from_answer
-from guerdon.sandbox.execution import NO_VERDICT, Executor, Job, Report, Tier
+from guerdon.sandbox.execution import NO_VERDICT, Executor, Report, SandboxJob, Tier
 from guerdon.sandbox.limits import Limits
 
 MAX_RESULT_BYTES = 16 << 20
@@ -211,8 +211,8 @@ def _job(
     files: Mapping[str, bytes],
     limits: Limits,
     collect: tuple[str, ...] = (),
-) -> Job:
-    return Job(
+) -> SandboxJob:
+    return SandboxJob(
         kind="program",
         program=_PROGRAM.format(what).encode(),
         files={**files, **_modules(what), "request.json": json.dumps(request).encode()},

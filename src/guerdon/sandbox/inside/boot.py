@@ -1,6 +1,6 @@
 """How a fork server comes to be: walls, then what is to be imported, then the filter, then requests.
 
-Started as ``python -s -P -S -c "…" folder control lane owner``, the last three being descriptors: two sockets
+Started as ``python -s -P -S -c "…" folder control direct owner``, the last three being descriptors: two sockets
 (see ForkServer), and the process without which there is nothing to serve.
 """
 
@@ -22,7 +22,7 @@ from contextlib import suppress
 from typing import Any
 
 from . import kernel, landlock, namespaces, reaper, seccomp
-from .child import Surroundings, limit_all, rehearse
+from .child import ServerContext, limit_all, rehearse
 from .forkserver import ForkServer
 from .numbers import machine
 from .request import MAX_LENGTH
@@ -52,7 +52,7 @@ _HARMLESS = ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 def main() -> None:
     """Becomes a fork server."""
     _ordinary_signals()
-    control, lane = (socket.socket(fileno=int(number)) for number in sys.argv[2:4])
+    control, direct = (socket.socket(fileno=int(number)) for number in sys.argv[2:4])
     owner = int(sys.argv[4])
     config = json.loads(control.recv(MAX_LENGTH))
 
@@ -60,7 +60,7 @@ def main() -> None:
         control.send(json.dumps(said).encode())
 
     def inside() -> None:
-        _serve(control, lane, owner, config, tell)
+        _serve(control, direct, owner, config, tell)
 
     def start() -> None:
         # While there is a /proc; what is read from it later is of this process still.
@@ -98,57 +98,29 @@ def _reason(error: Exception) -> str:
 
 
 def _serve(
-    control: socket.socket, lane: socket.socket, owner: int, config: dict[str, Any], tell: Any
+    control: socket.socket, direct: socket.socket, owner: int, config: dict[str, Any], tell: Any
 ) -> None:
     try:
-        server = _confine(control, lane, owner, config)
+        server = _confine(control, direct, owner, config)
     except Exception as error:  # as above; in the native tier this is another process
         tell(failed=_reason(error))
         os._exit(1)
-    tell(ready=True, memory=server.surroundings.most_memory)
+    tell(ready=True, memory=server.context.most_memory)
     with suppress(OSError):  # the owner may go in the midst of an answer
         server.serve()
     os._exit(0)
 
 
-def _confine(control: socket.socket, lane: socket.socket, owner: int, config: dict[str, Any]) -> ForkServer:
+def _confine(control: socket.socket, direct: socket.socket, owner: int, config: dict[str, Any]) -> ForkServer:
     tier, box = config["tier"], config["box"]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ.clear()
-    os.environ.update(config["environment"])
-    sys.path[:] = config["sys_path"]
-    threading.stack_size(8 << 20)
-    # Only the first process of a process namespace gets what its orphans leave behind.
-    kernel.set_subreaper()
     confined = tier != "none"
+    _take_environment(config)
     kept = _become_stranger(box, config["shown"]) if tier == "landlock" else None
     if confined:
-        with suppress(OSError):  # a container may forbid it; the filter forbids all use of keys
-            kernel.join_session_keyring()
-        kernel.no_new_privileges()
-        kernel.drop_capabilities(kept)
-        if tier == "landlock" or landlock.abi():
-            landlock.restrict(
-                readable=[path for path in (*config["shown"], *_HARMLESS) if os.path.exists(path)],
-                executable=[path for path in config["executable"] if os.path.exists(path)],
-                writable=[box, "/dev/null"],
-            )
-        kernel.set_dumpable(False)
+        _give_up_privileges(config, kept)
     os.chdir(box)
-    for name in (*COMMON, *config["preload"]):
-        importlib.import_module(name)
-    # What the module site gives to interactive use, honest programs end by, too.
-    for name in ("exit", "quit"):
-        setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
-    sys.dont_write_bytecode = True
-    limit_all()
-    rehearse()
-    os.umask(0o022)
-    # Programs may import helpers that lie beside them.
-    sys.path.insert(0, box)
-    for name in [name for name in sys.modules if name.split(".")[0] == "inside"]:
-        del sys.modules[name]
-    surroundings = Surroundings(
+    _warm_up(config)
+    context = ServerContext(
         box=box,
         own_session=tier in ("landlock", "none"),
         confined=confined,
@@ -163,12 +135,55 @@ def _confine(control: socket.socket, lane: socket.socket, owner: int, config: di
     gc.disable()
     return ForkServer(
         control,
-        lane,
+        direct,
         owner,
-        surroundings,
+        context,
         alone=tier in ("native", "bubblewrap"),
         bounded=tier == "native",
     )
+
+
+def _take_environment(config: dict[str, Any]) -> None:
+    """Sets signals, environment variables and the import path as programs are to find them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.clear()
+    os.environ.update(config["environment"])
+    sys.path[:] = config["sys_path"]
+    threading.stack_size(8 << 20)
+    # Only the first process of a process namespace gets what its orphans leave behind.
+    kernel.set_subreaper()
+
+
+def _give_up_privileges(config: dict[str, Any], kept: int | None) -> None:
+    """Drops keys, capabilities but ``kept``, and all access to files that programs are not shown."""
+    with suppress(OSError):  # a container may forbid it; the filter forbids all use of keys
+        kernel.join_session_keyring()
+    kernel.no_new_privileges()
+    kernel.drop_capabilities(kept)
+    if config["tier"] == "landlock" or landlock.abi():
+        landlock.restrict(
+            readable=[path for path in (*config["shown"], *_HARMLESS) if os.path.exists(path)],
+            executable=[path for path in config["executable"] if os.path.exists(path)],
+            writable=[config["box"], "/dev/null"],
+        )
+    kernel.set_dumpable(False)
+
+
+def _warm_up(config: dict[str, Any]) -> None:
+    """Does once what every fork would do: imports, limits, a rehearsal."""
+    for name in (*COMMON, *config["preload"]):
+        importlib.import_module(name)
+    # What the module site gives to interactive use, honest programs end by, too.
+    for name in ("exit", "quit"):
+        setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
+    sys.dont_write_bytecode = True
+    limit_all()
+    rehearse()
+    os.umask(0o022)
+    # Programs may import helpers that lie beside them.
+    sys.path.insert(0, config["box"])
+    for name in [name for name in sys.modules if name.split(".")[0] == "inside"]:
+        del sys.modules[name]
 
 
 def _become_stranger(box: str, shown: Sequence[str]) -> int | None:

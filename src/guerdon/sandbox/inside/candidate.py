@@ -1,8 +1,8 @@
 """The program's side of an assert test: it answers calls, and knows nothing of the test.
 
 The first message is whether the program gets the prelude. A call is ``[number, function, arguments, keyword
-arguments, copy back]``; its answer is what solution.told says, behind the number and, where it was asked for, the
-arguments as the call left them.
+arguments, copy back]``; its answer is what solution.call_outcome says, behind the number and, where it was asked
+for, the arguments as the call left them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import socket
 from types import ModuleType
 from typing import Any
 
-from . import frames, solution, values
+from . import encoding, frames, solution
 
 
 def serve(source: bytes, channel: socket.socket) -> None:
@@ -20,19 +20,19 @@ def serve(source: bytes, channel: socket.socket) -> None:
     failure: list[Any] = []
     try:
         prelude = frames.receive(channel)
-    except frames.FrameError:
+    except frames.ChannelError:
         return
     try:
         module = solution.load(source, prelude=prelude)
     except BaseException as error:  # whatever the program raises is told at the first call
-        failure = solution.account(error)
+        failure = solution.describe_exception(error)
     while True:
         try:
             number, name, arguments, keywords, copy_back = frames.receive(channel)
-        except frames.FrameError:
+        except frames.ChannelError:
             return
         if module is None:
-            answer = values.dumps([number, None, "failed", *failure])
+            answer = encoding.dumps([number, None, "failed", *failure])
         else:
             answer = _answer(module, [number], name, arguments, keywords, copy_back)
         frames.send(channel, answer)
@@ -47,4 +47,4 @@ def _answer(
     copy_back: bool,
 ) -> bytes:
     changed = [*arguments, *keywords.values()] if copy_back else None
-    return solution.told(number, lambda: solution.find(module, name)(*arguments, **keywords), changed)
+    return solution.call_outcome(number, lambda: solution.find(module, name)(*arguments, **keywords), changed)

@@ -23,7 +23,7 @@ from typing import Any, Literal, NoReturn
 
 from . import calls, candidate, kernel, seccomp, tester
 from .numbers import machine
-from .request import MAX_DESCRIPTORS, MAX_LENGTH, REFUSED, Request
+from .request import MAX_DESCRIPTORS, MAX_LENGTH, REFUSED, JobRequest
 
 NAME = "main.py"
 MAX_ANSWERS = 16 << 20
@@ -61,7 +61,7 @@ _GIVEN: dict[Role, str] = {"program": "pg", "calls": "pqa", "tester": "qa", "can
 _READ_WHOLE = "pqg"
 
 
-class Surroundings:
+class ServerContext:
     """What is the same for all runs of one fork server."""
 
     def __init__(
@@ -115,13 +115,13 @@ def rehearse() -> None:
     What the interpreter keeps the first time, such as where it found an attribute, is then there for all forks,
     and none of them has to copy the pages on which it would keep it.
     """
-    form = Request("program", cpu_s=1, wall_s=1, memory=1, output=1, scratch=1, names="p").packed()
+    form = JobRequest("program", cpu_s=1, wall_s=1, memory=1, output=1, scratch=1, names="p").packed()
     main, arguments = sys.modules["__main__"], sys.argv
     for _ in range(_REHEARSALS):
         descriptor = os.memfd_create("p", os.MFD_CLOEXEC)
         os.write(descriptor, _REHEARSED)
         os.lseek(descriptor, 0, os.SEEK_SET)
-        request = Request.unpacked(form, [descriptor])
+        request = JobRequest.unpacked(form, [descriptor])
         _as_main(_read(request.descriptors["p"]), [])()
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -139,27 +139,27 @@ def receive(channel: _socket.socket) -> tuple[bytes, array.array[int]]:
     return data, descriptors
 
 
-def wait_and_run(lane: _socket.socket, channel: _socket.socket, surroundings: Surroundings) -> NoReturn:
-    """In a fresh fork: gets ready for a Python program that may start no process, takes one from ``lane``, tells
+def wait_and_run(direct: _socket.socket, channel: _socket.socket, context: ServerContext) -> NoReturn:
+    """In a fresh fork: gets ready for a Python program that may start no process, takes one from ``direct``, tells
     on ``channel`` what it took, and runs it."""
     try:
-        surroundings.count_others()
-        _close_all_but([lane.fileno(), channel.fileno()])
-        if surroundings.own_session:
+        context.count_others()
+        _close_all_but([direct.fileno(), channel.fileno()])
+        if context.own_session:
             os.setsid()
             kernel.die_with_parent()
-        if surroundings.filters:
-            surroundings.filters[False, False].install(os.getpid())
+        if context.filters:
+            context.filters[False, False].install(os.getpid())
         random.seed()
-        data, descriptors = receive(lane)
-        lane.close()
+        data, descriptors = receive(direct)
+        direct.close()
         if not data:
             os._exit(0)
-        request = Request.unpacked(data, descriptors)
+        request = JobRequest.unpacked(data, descriptors)
         seen, watched = request.passed_on(data)
         given = request.descriptors
         role: Role = "calls" if request.kind == "calls" else "program"
-        _settle(request, surroundings, role)
+        _settle(request, context, role)
         texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
         if watched:
             rights = array.array("i", watched)
@@ -168,7 +168,7 @@ def wait_and_run(lane: _socket.socket, channel: _socket.socket, surroundings: Su
             channel.send(seen)
         channel.close()
         # Not before: it also bounds how many descriptors of its user may be on their way when it sends some.
-        _limit(surroundings, resource.RLIMIT_NOFILE, MAX_OPEN, MAX_OPEN)
+        _limit(context, resource.RLIMIT_NOFILE, MAX_OPEN, MAX_OPEN)
         _start(role, texts, given.get("a"), None)
     except BaseException as error:  # whatever it was, a fork must not fall back into the server's own loop
         if channel.fileno() >= 0:
@@ -177,20 +177,20 @@ def wait_and_run(lane: _socket.socket, channel: _socket.socket, surroundings: Su
         os._exit(1)
 
 
-def run(request: Request, surroundings: Surroundings, role: Role, channel: socket.socket | None) -> NoReturn:
+def run(request: JobRequest, context: ServerContext, role: Role, channel: socket.socket | None) -> NoReturn:
     """In a fresh fork: does what was asked for, of a pair the one part."""
     try:
-        if surroundings.own_session:
+        if context.own_session:
             os.setsid()
             kernel.die_with_parent()
-        surroundings.count_others()
+        context.count_others()
         given = {name: request.descriptors[name] for name in _GIVEN[role] if name in request.descriptors}
-        _settle(request, surroundings, role)
+        _settle(request, context, role)
         _close_all_but([*given.values(), *([channel.fileno()] if channel else [])])
         texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
-        _limit(surroundings, resource.RLIMIT_NOFILE, MAX_OPEN, MAX_OPEN)
+        _limit(context, resource.RLIMIT_NOFILE, MAX_OPEN, MAX_OPEN)
         many = request.processes > 1 and role != "tester"
-        _confine(surroundings, processes=many, execute=role == "command" or many)
+        _confine(context, processes=many, execute=role == "command" or many)
         _start(role, texts, given.get("a"), channel)
     except BaseException:  # as above
         traceback.print_exc()
@@ -198,12 +198,12 @@ def run(request: Request, surroundings: Surroundings, role: Role, channel: socke
         os._exit(1)
 
 
-def _confine(surroundings: Surroundings, *, processes: bool, execute: bool) -> None:
-    if surroundings.filters:
-        surroundings.filters[processes, execute].install(os.getpid())
+def _confine(context: ServerContext, *, processes: bool, execute: bool) -> None:
+    if context.filters:
+        context.filters[processes, execute].install(os.getpid())
 
 
-def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
+def _settle(request: JobRequest, context: ServerContext, role: Role) -> None:
     """Standard streams, files and limits, as the request has them."""
     given = request.descriptors
     if role == "tester":
@@ -215,29 +215,29 @@ def _settle(request: Request, surroundings: Surroundings, role: Role) -> None:
             if name in given:
                 del given[name]
         if "f" in given:
-            _lay_files(_read(given.pop("f")), surroundings.box, 0o755 if role == "command" else 0o644)
+            _lay_files(_read(given.pop("f")), context.box, 0o755 if role == "command" else 0o644)
     for number, descriptor in enumerate(streams):
         if descriptor != number:
             os.dup2(descriptor, number)
             os.close(descriptor)
     # The fork server judges by clocks that it reads itself; this holds if it does not come to that.
     seconds = int(request.cpu_s * request.steps) + 2
-    _limit(surroundings, resource.RLIMIT_CPU, seconds, seconds + 1)
+    _limit(context, resource.RLIMIT_CPU, seconds, seconds + 1)
     size = max(request.scratch, request.output + 1, MAX_ANSWERS)
-    _limit(surroundings, resource.RLIMIT_FSIZE, size, size)
+    _limit(context, resource.RLIMIT_FSIZE, size, size)
     # Interpreters and compilers reserve far more than they use: what they may write to is what counts.
     which = resource.RLIMIT_DATA if role == "command" else resource.RLIMIT_AS
-    memory = request.memory if role == "command" else request.memory + surroundings.base_memory
-    _limit(surroundings, which, memory, memory)
+    memory = request.memory if role == "command" else request.memory + context.base_memory
+    _limit(context, which, memory, memory)
     # Threads count as well, and so do the fork server itself and the other of a pair.
-    tasks = request.processes + 64 + surroundings.others
+    tasks = request.processes + 64 + context.others
     # Without a user namespace all that its user runs would count; whoever watches commands counts theirs.
-    if role != "command" or not surroundings.own_session:
-        _limit(surroundings, resource.RLIMIT_NPROC, tasks, tasks)
+    if role != "command" or not context.own_session:
+        _limit(context, resource.RLIMIT_NPROC, tasks, tasks)
 
 
-def _limit(surroundings: Surroundings, which: int, soft: int, hard: int) -> None:
-    highest = surroundings.highest[which]
+def _limit(context: ServerContext, which: int, soft: int, hard: int) -> None:
+    highest = context.highest[which]
     resource.setrlimit(which, (min(soft, highest), min(hard, highest)))
 
 

@@ -189,10 +189,18 @@ def _signal_others(host: int) -> list[Attempt]:
 
 def attempts(file: str, host: int, variables: Sequence[str]) -> dict[str, list[Attempt]]:
     """What is tried, by what it would mean if it worked."""
+    return (
+        _on_files(file, host)
+        | _on_what_is_around(variables)
+        | _on_processes(file, host)
+        | _on_the_kernel()
+        # The last, since whoever becomes another user is another one from there on.
+        | _on_privileges()
+    )
+
+
+def _on_files(file: str, host: int) -> dict[str, list[Attempt]]:
     folder = os.path.dirname(file)
-    above = os.getppid() or 1
-    kinds = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW)
-    limits = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC)
     return {
         "reading host files": [
             *map(_read, (file, "/etc/passwd", "/etc/hostname", "/proc/self/environ", "/proc/cpuinfo")),
@@ -223,12 +231,24 @@ def attempts(file: str, host: int, variables: Sequence[str]) -> dict[str, list[A
             lambda: os.setxattr(file, "user.guerdon", b"x"),
             lambda: os.mknod("device", 0o600 | 0o020000, os.makedev(1, 3)),
         ],
+    }
+
+
+def _on_what_is_around(variables: Sequence[str]) -> dict[str, list[Attempt]]:
+    kinds = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW)
+    return {
         "the host's environment": [_none_of(lambda: [name for name in variables if name in os.environ])],
         "inherited descriptors": [_none_of(_open_descriptors)],
         "network and sockets": [
             *(_socket(family, kind) for family, kind in itertools.product(range(1, 46), kinds)),
             lambda: socket.create_connection(_LOOPBACK, timeout=0.2),
         ],
+    }
+
+
+def _on_processes(file: str, host: int) -> dict[str, list[Attempt]]:
+    above = os.getppid() or 1
+    return {
         "starting processes": [_fork, _call("clone3"), lambda: os.posix_spawn(sys.executable, ["x"], {})],
         "executing files": [
             _execute(path) for path in (file, sys.executable or "/usr/bin/python3", "/bin/sh")
@@ -239,6 +259,11 @@ def attempts(file: str, host: int, variables: Sequence[str]) -> dict[str, list[A
             *(_call(name, above) for name in ("process_vm_readv", "process_vm_writev", "kcmp")),
             _call("pidfd_getfd"),
         ],
+    }
+
+
+def _on_the_kernel() -> dict[str, list[Attempt]]:
+    return {
         "namespaces": [*(_call("unshare", flag) for flag in _NAMESPACES), _call("setns", -1)],
         "mounts": _calls(
             "mount umount2 pivot_root chroot open_tree move_mount fsopen fsmount mount_setattr "
@@ -250,9 +275,14 @@ def attempts(file: str, host: int, variables: Sequence[str]) -> dict[str, list[A
         "running the machine": _calls(
             "init_module finit_module kexec_load syslog reboot swapon sethostname clock_settime acct quotactl"
         ),
+    }
+
+
+def _on_privileges() -> dict[str, list[Attempt]]:
+    limits = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC)
+    return {
         "raising limits": [*map(_raised, limits), lambda: os.nice(-1)],
         "memory that is not counted": [lambda: os.memfd_create("x"), *_calls("memfd_secret shmget msgget")],
-        # The last, since whoever succeeds is another one from there on.
         "becoming another user": [
             *(lambda change=change: change(0) for change in (os.setuid, os.setgid) if os.getuid() != 0),
             _call("capset", _NOWHERE, _NOWHERE),

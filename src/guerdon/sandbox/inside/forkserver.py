@@ -19,8 +19,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from . import child, kernel, scratch
-from .child import Role, Surroundings
-from .request import MAX_LENGTH, REFUSED, Answer, Request
+from .child import Role, ServerContext
+from .request import MAX_LENGTH, REFUSED, JobRequest, RunOutcome
 
 LOOK_S = 0.02
 """Seconds between two looks at scratch files that no file system bounds."""
@@ -29,40 +29,40 @@ LOOK_S = 0.02
 class Spare:
     """A fork that was made in advance: it has given up what it must not have, and waits for its program.
 
-    It takes the program from ``lane`` itself, where the owner puts it, and then tells what it took: a next one is
+    It takes the program from ``direct`` itself, where the owner puts it, and then tells what it took: a next one is
     only made after that, so that no two wait for the same program. The channel ends without a word when the fork
     ends without a program.
     """
 
-    def __init__(self, fork: Callable[[], int], lane: _socket.socket, surroundings: Surroundings) -> None:
+    def __init__(self, fork: Callable[[], int], direct: _socket.socket, context: ServerContext) -> None:
         self.channel, theirs = _socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self.pid = fork()
         if self.pid == 0:
-            child.wait_and_run(lane, theirs, surroundings)
+            child.wait_and_run(direct, theirs, context)
         theirs.close()
 
 
 class ForkServer:
     """Serves requests until ``control`` is closed or the process behind ``owner`` is gone.
 
-    Runs of one process are asked for on ``lane``, all others on ``control``, where every answer is given. Whoever
+    Runs of one process are asked for on ``direct``, all others on ``control``, where every answer is given. Whoever
     asks waits for the answer before the next request.
     """
 
     def __init__(
         self,
         control: socket.socket,
-        lane: socket.socket,
+        direct: socket.socket,
         owner: int,
-        surroundings: Surroundings,
+        context: ServerContext,
         *,
         alone: bool,
         bounded: bool,
     ) -> None:
         self.control = control
-        self.lane = lane
+        self.direct = direct
         self.owner = owner
-        self.surroundings = surroundings
+        self.context = context
         self.alone = alone
         """Whether this process is the first of a process namespace, and everything else in it is a run's."""
         self.bounded = bounded
@@ -96,32 +96,32 @@ class ForkServer:
                 _, status, _ = os.wait4(spare.pid, 0)
                 spare = self._spare()
                 why = data[len(REFUSED) :].decode("utf-8", "replace")
-                self.control.send(Answer(status, 0.0, 0.0, 0, f"it could not be started: {why}").packed())
+                self.control.send(RunOutcome(status, 0.0, 0.0, 0, f"it could not be started: {why}").packed())
                 continue
-            request = Request.unpacked(data, descriptors)
+            request = JobRequest.unpacked(data, descriptors)
             if outside:
                 # It would be ended with everything else when the run is over.
                 os.kill(spare.pid, signal.SIGKILL)
                 os.waitpid(spare.pid, 0)
-                answer = Group(self, request, self._fork(request)).done()
+                answer = GroupRun(self, request, self._fork(request)).done()
                 spare = self._spare()
             else:
-                run = Run(self, request, [spare.pid])
+                run = ProcessRun(self, request, [spare.pid])
                 # The next is made while this one is at work.
                 spare = self._spare()
                 answer = run.done()
             for descriptor in descriptors:
                 os.close(descriptor)
-            box = self.surroundings.box
+            box = self.context.box
             if os.listdir(box) and not scratch.empty(box):
                 # What cannot be cleaned is not handed to the next program.
                 return
             self.control.send(answer.packed())
 
     def _spare(self) -> Spare:
-        return Spare(self.fork, self.lane, self.surroundings)
+        return Spare(self.fork, self.direct, self.context)
 
-    def _fork(self, request: Request) -> list[int]:
+    def _fork(self, request: JobRequest) -> list[int]:
         pair = socket.socketpair() if request.kind == "pair" else None
         roles: list[tuple[Role, socket.socket | None]]
         if request.kind == "pair":
@@ -133,23 +133,23 @@ class ForkServer:
         for role, channel in roles:
             pid = self.fork()
             if pid == 0:
-                child.run(request, self.surroundings, role, channel)
+                child.run(request, self.context, role, channel)
             pids.append(pid)
         for end in pair or ():
             end.close()
         return pids
 
 
-class Run:
+class ProcessRun:
     """A run of one process in its course, and the clocks that it is held to."""
 
-    def __init__(self, server: ForkServer, request: Request, pids: list[int]) -> None:
+    def __init__(self, server: ForkServer, request: JobRequest, pids: list[int]) -> None:
         self.server = server
         self.request = request
         self.pids = pids
         self.started = time.monotonic()
 
-    def done(self) -> Answer:
+    def done(self) -> RunOutcome:
         """Waits until the run has ended or has to be ended, and tells how it went."""
         pid = self.pids[0]
         watch = os.pidfd_open(pid)
@@ -160,7 +160,7 @@ class Run:
             os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(pid, 0)
         used = usage.ru_utime + usage.ru_stime
-        return Answer(status, used, time.monotonic() - self.started, usage.ru_maxrss, reason)
+        return RunOutcome(status, used, time.monotonic() - self.started, usage.ru_maxrss, reason)
 
     def _wait(self, watch: int) -> str:
         """Returns when the first process has ended; or has to be ended, and why."""
@@ -182,7 +182,7 @@ class Run:
                 reason = server.control.recv(MAX_LENGTH).decode() or "cancelled"
             elif ready:
                 reason = "cancelled"
-            elif not bounded and not scratch.within(server.surroundings.box, request.scratch):
+            elif not bounded and not scratch.within(server.context.box, request.scratch):
                 reason = "scratch_limit"
             else:
                 clocks = clocks or _Clocks(self)
@@ -194,10 +194,10 @@ class Run:
         return reason
 
 
-class Group(Run):
+class GroupRun(ProcessRun):
     """A run of several processes, or of one that may start others: what is not the server's belongs to it."""
 
-    def done(self) -> Answer:
+    def done(self) -> RunOutcome:
         """Waits until the run has ended or has to be ended, and tells how it went."""
         watched = [os.pidfd_open(pid) for pid in self.pids]
         reason = self._wait(watched[0])
@@ -209,8 +209,8 @@ class Group(Run):
         _, status, usage = os.wait4(self.pids[0], 0)
         more, peak = self._reap()
         if self.request.collect:
-            scratch.collect(self.server.surroundings.box, self.request.collect, self.request.descriptors["c"])
-        return Answer(
+            scratch.collect(self.server.context.box, self.request.collect, self.request.descriptors["c"])
+        return RunOutcome(
             status,
             usage.ru_utime + usage.ru_stime + more,
             time.monotonic() - self.started,
@@ -254,7 +254,7 @@ class _Clocks:
     """What is left to a run; each answer that it gives winds the clocks up again, though never beyond what all
     its steps may take together: a program may write what is no answer."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: ProcessRun) -> None:
         self._run = run
         self._answers = run.request.descriptors.get("a") if run.request.steps > 1 else None
         self._wall, self._cpu, self._size = run.started, 0.0, 0

@@ -1,31 +1,31 @@
-"""Messages on a stream: four bytes of length, then as many of JSON (inside.values)."""
+"""Messages on a stream: four bytes of length, then as many of JSON (inside.encoding)."""
 
 from __future__ import annotations
 
 import socket
 from typing import Any
 
-from . import values
+from . import decoding
 
 
-class FrameError(Exception):
+class ChannelError(Exception):
     """The other side said what is no message, or hung up."""
 
 
 def send(channel: socket.socket, message: bytes) -> None:
-    """Sends what values.dumps made. Raises OSError where nobody listens."""
+    """Sends what encoding.dumps made. Raises OSError where nobody listens."""
     channel.sendall(len(message).to_bytes(4, "big") + message)
 
 
 def receive(channel: socket.socket) -> Any:
-    """The next message. Raises FrameError."""
+    """The next message. Raises ChannelError."""
     size = int.from_bytes(_exactly(channel, 4), "big")
-    if size > values.TEXT:
-        raise FrameError("a message that is too long")
+    if size > decoding.TEXT:
+        raise ChannelError("a message that is too long")
     try:
-        return values.loads(_exactly(channel, size), arrays=True)
-    except values.DecodingError as error:
-        raise FrameError(f"a message that is none ({error})") from None
+        return decoding.loads(_exactly(channel, size), arrays=True)
+    except decoding.DecodingError as error:
+        raise ChannelError(f"a message that is none ({error})") from None
 
 
 def _exactly(channel: socket.socket, size: int) -> bytes:
@@ -36,7 +36,7 @@ def _exactly(channel: socket.socket, size: int) -> bytes:
         except OSError:
             part = b""
         if not part:
-            raise FrameError("nothing: it has ended")
+            raise ChannelError("nothing: it has ended")
         parts.append(part)
         size -= len(part)
     return b"".join(parts)

@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from .numbers import NUMBERS, machine
 
-CLONE_NEWTIME = 0x0000_0080
 CLONE_NEWNS = 0x0002_0000
 CLONE_NEWCGROUP = 0x0200_0000
 CLONE_NEWUTS = 0x0400_0000
@@ -25,13 +24,10 @@ MS_NOSUID = 0x2
 MS_NODEV = 0x4
 MS_NOEXEC = 0x8
 MS_REMOUNT = 0x20
-MS_NOSYMFOLLOW = 0x100
 MS_NOATIME = 0x400
 MS_BIND = 0x1000
-MS_MOVE = 0x2000
 MS_REC = 0x4000
 MS_PRIVATE = 0x4_0000
-MS_SLAVE = 0x8_0000
 MNT_DETACH = 0x2
 MOUNT_READ_ONLY_NO_SUID_NO_DEVICES = 0x1 | 0x2 | 0x4
 _AT_FDCWD = -100
@@ -228,11 +224,6 @@ def close_range(first: int, last: int = 0xFFFF_FFFF, *, on_exec: bool = False) -
 def open_process(pid: int) -> int:
     """A descriptor for the process, readable when it has ended. It does not outlive an exec."""
     return call("pidfd_open", pid, 0)
-
-
-def signal_process(descriptor: int, signal_number: int) -> None:
-    """Sends a signal to the process of a descriptor of open_process: never to one that took over its pid."""
-    call("pidfd_send_signal", descriptor, signal_number, None, 0)
 
 
 class Filter:

@@ -232,6 +232,6 @@ def _show(path: str, descriptor: int) -> None:
     # Flags that the mount has cannot be taken away here, so they have to be repeated.
     has = os.statvfs(here).f_flag
     flags = kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV
-    for told, taken in _KEPT:
-        flags |= taken if has & told else 0
+    for flag, taken in _KEPT:
+        flags |= taken if has & flag else 0
     kernel.mount("none", here, None, flags)

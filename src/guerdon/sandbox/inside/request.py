@@ -15,10 +15,10 @@ REFUSED = b"\xff"
 """What is told begins with it where a program could not be started; why comes after it."""
 _NAMES = 16
 _FORM = struct.Struct(f"=BddQQQII{_NAMES}s")
-_ANSWER = struct.Struct("=iddQ")
+_OUTCOME = struct.Struct("=iddQ")
 
 
-class Request:
+class JobRequest:
     """One request. A descriptor goes by a letter.
 
     p program, g command line, i o e standard streams, q questions, a answers, f files to lay out, c files to
@@ -69,7 +69,7 @@ class Request:
         ) + (json.dumps(self.collect).encode() if self.collect else b"")
 
     @classmethod
-    def unpacked(cls, data: bytes, descriptors: Sequence[int]) -> Request:
+    def unpacked(cls, data: bytes, descriptors: Sequence[int]) -> JobRequest:
         """The request that was packed, with the descriptors that came with it."""
         # It is done twice for each run, in processes where every object that is touched costs a page.
         made = cls.__new__(cls)
@@ -98,7 +98,7 @@ class Request:
         return data[:-_NAMES] + names.ljust(_NAMES, b"\0"), [self.descriptors["a"]] if watched else []
 
 
-class Answer(NamedTuple):
+class RunOutcome(NamedTuple):
     """What came of a request."""
 
     status: int
@@ -113,12 +113,12 @@ class Answer(NamedTuple):
     def packed(self) -> bytes:
         """As bytes."""
         status, cpu_s, wall_s, memory_kb, reason, detail = self
-        head = _ANSWER.pack(status, cpu_s, wall_s, memory_kb)
+        head = _OUTCOME.pack(status, cpu_s, wall_s, memory_kb)
         return head + f"{reason}\n{detail}".encode() if reason or detail else head
 
     @classmethod
-    def unpacked(cls, data: bytes) -> Answer:
+    def unpacked(cls, data: bytes) -> RunOutcome:
         """The answer that was packed."""
-        reason, _, detail = data[_ANSWER.size :].decode("utf-8", "replace").partition("\n")
-        status, cpu_s, wall_s, memory_kb = _ANSWER.unpack_from(data)
+        reason, _, detail = data[_OUTCOME.size :].decode("utf-8", "replace").partition("\n")
+        status, cpu_s, wall_s, memory_kb = _OUTCOME.unpack_from(data)
         return cls(status, cpu_s, wall_s, memory_kb, reason, detail)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from . import values
+from . import encoding
 
 NAME = "solution"
 FILE = "solution.py"
@@ -96,7 +96,7 @@ def find(module: ModuleType, name: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def account(error: BaseException) -> list[Any]:
+def describe_exception(error: BaseException) -> list[Any]:
     """What is told of an exception: names of its class and of those it descends from, message, line."""
     kind = type(error)
     names = [str.__str__(type.__dict__["__name__"].__get__(base))[:80] for base in type.mro(kind)[:20]]
@@ -119,23 +119,23 @@ def _line(error: BaseException) -> int:
     return found
 
 
-def told(number: list[int], function: Callable[[], Any], changed: list[Any] | None = None) -> bytes:
-    """Calls, and says what came of it, as inside.values writes it: ``[*number, changed, word, …]``.
+def call_outcome(number: list[int], function: Callable[[], Any], changed: list[Any] | None = None) -> bytes:
+    """Calls, and says what came of it, as inside.encoding writes it: ``[*number, changed, word, …]``.
 
     The words: ``"value", value``; ``"raised", names, message, line``; ``"missing"``; ``"foreign", why`` for a
     result that is no plain data. ``changed`` holds arguments to show as the call leaves them. What ends a
     program, such as SystemExit, is an exception like any other.
     """
     try:
-        return values.dumps([*number, changed, "value", function()])
-    except values.EncodingError as error:
+        return encoding.dumps([*number, changed, "value", function()])
+    except encoding.EncodingError as error:
         said = ["foreign", str(error)]
     except MissingFunctionError:
         said = ["missing"]
     except BaseException as error:  # whatever the program raises is its answer
-        said = ["raised", *account(error)]
+        said = ["raised", *describe_exception(error)]
         try:
-            return values.dumps([*number, changed, *said])
-        except values.EncodingError:
+            return encoding.dumps([*number, changed, *said])
+        except encoding.EncodingError:
             pass  # it has left something foreign in the arguments
-    return values.dumps([*number, None, *said])
+    return encoding.dumps([*number, None, *said])

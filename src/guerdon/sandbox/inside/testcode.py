@@ -16,7 +16,7 @@ _MESSAGE = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TestPlan:
     """One test, read from its code by whoever sends it."""
 
     code: str
@@ -33,7 +33,7 @@ class Plan:
     """Lines whose calls may change their arguments."""
 
 
-def prepare(plan: Plan, module: ModuleType) -> None:
+def prepare(plan: TestPlan, module: ModuleType) -> None:
     """Makes the module the one that runs: ``__main__``, with what the code takes for granted."""
     module.__dict__["__name__"] = "__main__"
     sys.modules["__main__"] = module
@@ -41,7 +41,7 @@ def prepare(plan: Plan, module: ModuleType) -> None:
         module.__dict__.setdefault(name, importlib.import_module(name))
 
 
-def run(plan: Plan, module: ModuleType) -> list[Any]:
+def run(plan: TestPlan, module: ModuleType) -> list[Any]:
     """Runs the code in the module, and says what came of it: a word, a line of the code, a message.
 
     ``["passed", 0, ""]``, ``["failed", …]`` for an assertion that does not hold, ``["error", …]`` for another
@@ -55,7 +55,7 @@ def run(plan: Plan, module: ModuleType) -> list[Any]:
     return ["passed", 0, ""]
 
 
-def _execute(plan: Plan, module: ModuleType) -> None:
+def _execute(plan: TestPlan, module: ModuleType) -> None:
     space = module.__dict__
     code = compile(plan.code, FILE, "exec", dont_inherit=True)
     _disarm_unittest(plan.code)
@@ -81,7 +81,7 @@ def _run_cases(space: dict[str, Any]) -> None:
     """Runs the classes of test methods, and raises the first failure. Skipped tests are no passed ones."""
     import unittest
 
-    class Result(unittest.TestResult):
+    class FirstFailureResult(unittest.TestResult):
         first: BaseException | None = None
 
         def _note(self, error: Any) -> None:
@@ -106,7 +106,7 @@ def _run_cases(space: dict[str, Any]) -> None:
     ]  # fmt: skip
     if not cases:
         return
-    result = Result()
+    result = FirstFailureResult()
     loader = unittest.TestLoader()
     for case in dict.fromkeys(cases):
         loader.loadTestsFromTestCase(case).run(result)

@@ -1,4 +1,4 @@
-"""The trusted side of an assert test: the test code runs here, and the program is at the end of a channel.
+"""The trusted client of an assert test: the test code runs here, and the program is at the end of a channel.
 
 The names under test are proxies. What comes back over the channel is data: a value, or the account of an
 exception, which becomes an exception of the same built-in class. Anything else ends the test as failed, whatever
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from . import frames, testcode, values
+from . import encoding, frames, testcode
 
 # A harness, a comprehension or an iterator takes these for its own: all(map(candidate, xs)) is true when the
 # first call raises StopIteration. They arrive as themselves only where the test code waits for them by name.
@@ -31,10 +31,10 @@ class CandidateError(Exception):
     """The program raised what has no built-in class, or gave no answer that can be used."""
 
 
-class _Channel:
+class _CandidateClient:
     """Calls to the program, one after the other."""
 
-    def __init__(self, channel: socket.socket, plan: testcode.Plan) -> None:
+    def __init__(self, channel: socket.socket, plan: testcode.TestPlan) -> None:
         self.channel = channel
         self.plan = plan
         self.calls = 0
@@ -52,11 +52,13 @@ class _Channel:
         self.calls += 1
         copy_back = line in self.plan.copied_back
         try:
-            question = values.dumps([self.calls, name, arguments, keywords, copy_back])
-        except values.ForeignError as error:
+            question = encoding.dumps([self.calls, name, arguments, keywords, copy_back])
+        except encoding.ForeignError as error:
             self.foreign = str(error)
             raise CandidateError(self.foreign) from None
-        except values.EncodingError as error:  # too large or deep: perhaps made of what the program returned
+        except (
+            encoding.EncodingError
+        ) as error:  # too large or deep: perhaps made of what the program returned
             raise self._break(f"the test could not hand over {error}") from None
         self.last = f"{name}{_shown(arguments, keywords)}"
         changed, word, *rest = self._ask(question)
@@ -69,8 +71,8 @@ class _Channel:
         try:
             frames.send(self.channel, question)
             answer = frames.receive(self.channel)
-        except (OSError, frames.FrameError) as error:
-            said = error if isinstance(error, frames.FrameError) else "nothing: it has ended"
+        except (OSError, frames.ChannelError) as error:
+            said = error if isinstance(error, frames.ChannelError) else "nothing: it has ended"
             raise self._break(f"the program answered {said}") from None
         if type(answer) is not list or len(answer) < 3 or type(answer[2]) is not str:
             raise self._break("the program answered what is no answer")
@@ -114,26 +116,26 @@ class _Channel:
 def test(questions: bytes, channel: socket.socket, write: Callable[[bytes], None]) -> None:
     """Runs the test that ``questions`` holds and writes what came of it, one line."""
     options = json.loads(questions)
-    plan = testcode.Plan(**options["plan"])
-    side = _Channel(channel, plan)
-    frames.send(channel, values.dumps(options["prelude"]))
+    plan = testcode.TestPlan(**options["plan"])
+    client = _CandidateClient(channel, plan)
+    frames.send(channel, encoding.dumps(options["prelude"]))
     module = ModuleType("__main__")
     outcome = _prepared(plan, module)
     for name in (plan.entry_point, *plan.proxied):
-        module.__dict__[name] = _proxy(side, name)
+        module.__dict__[name] = _proxy(client, name)
     outcome = outcome or testcode.run(plan, module)
-    if side.foreign:
-        outcome = ["unable", outcome[1], f"the test hands over {side.foreign}"]
-    elif side.broken:
-        outcome = ["broken", outcome[1], side.broken]
+    if client.foreign:
+        outcome = ["unable", outcome[1], f"the test hands over {client.foreign}"]
+    elif client.broken:
+        outcome = ["broken", outcome[1], client.broken]
     elif outcome[0] == "unable" and not {"ImportError", "ModuleNotFoundError"}.isdisjoint(plan.expects):
         outcome = ["error", *outcome[1:]]
-    elif outcome[0] == "passed" and not side.calls:
+    elif outcome[0] == "passed" and not client.calls:
         outcome = ["unable", 0, "the test code never calls the program"]
-    write(json.dumps([*outcome, side.last]).encode("ascii") + b"\n")
+    write(json.dumps([*outcome, client.last]).encode("ascii") + b"\n")
 
 
-def _prepared(plan: testcode.Plan, module: ModuleType) -> list[Any]:
+def _prepared(plan: testcode.TestPlan, module: ModuleType) -> list[Any]:
     """Runs the set-up, before the proxies take the names it may define too; what went wrong, or nothing."""
     try:
         testcode.prepare(plan, module)
@@ -143,9 +145,9 @@ def _prepared(plan: testcode.Plan, module: ModuleType) -> list[Any]:
     return []
 
 
-def _proxy(side: _Channel, name: str) -> Callable[..., Any]:
+def _proxy(client: _CandidateClient, name: str) -> Callable[..., Any]:
     def candidate(*arguments: Any, **keywords: Any) -> Any:
-        return side.call(name, sys._getframe(1).f_lineno, list(arguments), keywords)
+        return client.call(name, sys._getframe(1).f_lineno, list(arguments), keywords)
 
     candidate.__name__ = candidate.__qualname__ = name
     return candidate

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from guerdon.errors import InputError
 from guerdon.sandbox.execution import Execution, Status
 from guerdon.sandbox.limits import Limits
-from guerdon.sandbox.providers.wire import PassingError, ServiceError
+from guerdon.sandbox.providers.transport import ServiceError, TransientError
 
 COMPILE_S = 30.0
 """Seconds that a provider's compiler may take where the service lets the caller say so."""
@@ -48,7 +48,7 @@ SOURCE_NAMES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class RunRequest:
     """One program to be run, checked: what a provider's service is asked."""
 
     program: str
@@ -86,7 +86,7 @@ class Provider(ABC):
         """The languages that this provider is known to run, in Guerdon's words."""
 
     @abstractmethod
-    def execute(self, run: Run) -> Execution:
+    def execute(self, run: RunRequest) -> Execution:
         """Runs a checked program. Raises ServiceError where the service gives no usable answer."""
 
     @abstractmethod
@@ -120,7 +120,7 @@ class Provider(ABC):
             return Execution(
                 status="error", tier="remote", detail="the program or its input is no valid text"
             )
-        run = Run(
+        run = RunRequest(
             program=program,
             language=language,
             stdin=given,
@@ -132,7 +132,7 @@ class Provider(ABC):
         try:
             try:
                 done = self.execute(run)
-            except PassingError:  # what requests retry themselves does not come here as PassingError
+            except TransientError:  # what requests retry themselves does not come here as TransientError
                 time.sleep(AGAIN_S)
                 done = self.execute(run)
         except ServiceError as error:

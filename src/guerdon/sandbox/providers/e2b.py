@@ -27,10 +27,18 @@ from typing import Any, ClassVar
 from guerdon.errors import InputError
 from guerdon.sandbox.execution import Execution, Status
 from guerdon.sandbox.limits import Limits
-from guerdon.sandbox.providers.base import COMPILE_S, SLACK_S, SOURCE_NAMES, Provider, Run, parsed, part
-from guerdon.sandbox.providers.connect import CONTENT_TYPE, ConnectError, enveloped, messages
+from guerdon.sandbox.providers.base import (
+    COMPILE_S,
+    SLACK_S,
+    SOURCE_NAMES,
+    Provider,
+    RunRequest,
+    parsed,
+    part,
+)
+from guerdon.sandbox.providers.connect_rpc import CONTENT_TYPE, ConnectError, enveloped, messages
 from guerdon.sandbox.providers.http import Http, Retries
-from guerdon.sandbox.providers.wire import PassingError, ServiceError
+from guerdon.sandbox.providers.transport import ServiceError, TransientError
 
 DOMAIN = "e2b.app"
 TEMPLATE = "code-interpreter-v1"
@@ -59,7 +67,7 @@ UNLIMITED_MEMORY = frozenset({"javascript", "go", "java"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Machine:
+class _RemoteSandbox:
     """A sandbox at E2B: its id, and the headers that let its daemon hear us."""
 
     id: str
@@ -77,7 +85,7 @@ class _Process:
     started: float
     exit_code: int | None = None
     signal: str = ""
-    overran: bool = False
+    timed_out: bool = False
     flooded: bool = False
     wall_s: float = 0.0
 
@@ -132,7 +140,7 @@ class E2B(Provider):
     def languages(self) -> tuple[str, ...]:
         return tuple(COMMANDS)
 
-    def execute(self, run: Run) -> Execution:
+    def execute(self, run: RunRequest) -> Execution:
         machine = self._made(run.limits)
         try:
             self._lay(machine, run)
@@ -144,7 +152,7 @@ class E2B(Provider):
         finally:
             self._kill(machine)
 
-    def _made(self, limits: Limits) -> _Machine:
+    def _made(self, limits: Limits) -> _RemoteSandbox:
         with self._lock:
             if self._closed:
                 raise ServiceError("E2B was closed: open the sandbox again")
@@ -156,7 +164,7 @@ class E2B(Provider):
                 self._making -= 1
                 self._lock.notify_all()
 
-    def _make(self, limits: Limits) -> _Machine:
+    def _make(self, limits: Limits) -> _RemoteSandbox:
         request = {
             "templateID": self._template,
             # After so many seconds E2B ends it, whatever becomes of us.
@@ -195,7 +203,7 @@ class E2B(Provider):
                 headers[name] = token
         return self._machine(id, domain, headers)
 
-    def _machine(self, id: str, domain: str, headers: Mapping[str, str]) -> _Machine:
+    def _machine(self, id: str, domain: str, headers: Mapping[str, str]) -> _RemoteSandbox:
         shared = self._sandbox_address or (f"https://sandbox.{domain}" if domain in SHARED_DOMAINS else None)
         address = shared or f"https://{ENVD_PORT}-{id}.{domain}"
         with self._lock:
@@ -204,9 +212,9 @@ class E2B(Provider):
                 daemon = Http(address, name="E2B's sandbox", secrets=self._secrets, retries=self._retries)
                 if shared:
                     self._daemons[address] = daemon
-        return _Machine(id, daemon, headers, shared is not None)
+        return _RemoteSandbox(id, daemon, headers, shared is not None)
 
-    def _kill(self, machine: _Machine) -> None:
+    def _kill(self, machine: _RemoteSandbox) -> None:
         if not machine.shared:
             machine.daemon.close()
         with suppress(ServiceError):  # it ends by itself, at the time it was made for
@@ -219,7 +227,7 @@ class E2B(Provider):
             self._alive.discard(id)
         self._http.request("DELETE", f"/sandboxes/{id}", within_s=30.0, limit=1 << 20)
 
-    def _lay(self, machine: _Machine, run: Run) -> None:
+    def _lay(self, machine: _RemoteSandbox, run: RunRequest) -> None:
         """Lays program, input and files into the sandbox, in one request."""
         laid = {f"{FOLDER}/{path}": data for path, data in run.files.items()}
         laid[f"{FOLDER}/{_source(run)}"] = run.program.encode()
@@ -240,7 +248,7 @@ class E2B(Provider):
             limit=4 << 20,
         )
 
-    def _ran(self, machine: _Machine, run: Run) -> Execution:
+    def _ran(self, machine: _RemoteSandbox, run: RunRequest) -> Execution:
         source = shlex.quote(_source(run))
         prepare, start = (command.format(source=source) for command in COMMANDS[run.language])
         if prepare:
@@ -249,8 +257,10 @@ class E2B(Provider):
                 tool = prepare.removeprefix("command -v ").split()[0]
                 raise ServiceError(f"E2B's template {self._template} has no {tool}: choose one that has it")
             if made.exit_code != 0:
-                overran = "the compiler overran its time" if made.overran else "the program does not compile"
-                return _execution(made, "error", made.exit_code, overran)
+                timed_out = (
+                    "the compiler overran its time" if made.timed_out else "the program does not compile"
+                )
+                return _execution(made, "error", made.exit_code, timed_out)
         limits = run.limits
         bounds = [f"ulimit -St {math.ceil(limits.cpu_s)}", f"ulimit -Ht {math.ceil(limits.cpu_s) + 1}"]
         bounds += [f"ulimit -f {limits.scratch_mb << 10}"]
@@ -260,7 +270,7 @@ class E2B(Provider):
         script = " && ".join([*bounds, f"exec {start} {arguments} < {INPUT}"])
         return self._ended(self._process(machine, script, limits.wall_s, limits), run)
 
-    def _process(self, machine: _Machine, script: str, wall_s: float, limits: Limits) -> _Process:
+    def _process(self, machine: _RemoteSandbox, script: str, wall_s: float, limits: Limits) -> _Process:
         """Runs a shell script in the sandbox and reads what it does."""
         seen = _Process(bytearray(), bytearray(), time.monotonic())
         request = {
@@ -287,12 +297,12 @@ class E2B(Provider):
         except ConnectError as error:
             if error.code != "deadline_exceeded":
                 raise ServiceError(f"E2B's sandbox did not run the program: {error}") from error
-            seen.overran = True
+            seen.timed_out = True
         seen.wall_s = time.monotonic() - seen.started
         # The daemon kills at the deadline and may still tell of the end.
-        seen.overran = seen.overran or ("kill" in seen.signal and seen.wall_s >= wall_s)
-        if not (seen.overran or seen.flooded or seen.signal) and seen.exit_code is None:
-            raise PassingError("E2B's sandbox ended the stream before the program had ended")
+        seen.timed_out = seen.timed_out or ("kill" in seen.signal and seen.wall_s >= wall_s)
+        if not (seen.timed_out or seen.flooded or seen.signal) and seen.exit_code is None:
+            raise TransientError("E2B's sandbox ended the stream before the program had ended")
         return seen
 
     def _took(self, seen: _Process, event: Mapping[str, Any], limits: Limits) -> bool:
@@ -313,10 +323,10 @@ class E2B(Provider):
             seen.exit_code = exit_code
         return True
 
-    def _ended(self, seen: _Process, run: Run) -> Execution:
+    def _ended(self, seen: _Process, run: RunRequest) -> Execution:
         if seen.flooded:
             return _execution(seen, "output_limit", None, f"more than {run.limits.output_kb} KiB of output")
-        if seen.overran:
+        if seen.timed_out:
             return _execution(seen, "timeout", None, f"over {run.limits.wall_s:g} s")
         if "cpu time" in seen.signal:
             return _execution(seen, "timeout", None, f"over {run.limits.cpu_s:g} s of processor")
@@ -341,7 +351,7 @@ class E2B(Provider):
             http.close()
 
 
-def _source(run: Run) -> str:
+def _source(run: RunRequest) -> str:
     name = SOURCE_NAMES[run.language]
     while name in run.files:
         name = "_" + name

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from guerdon.errors import InputError
-from guerdon.sandbox.providers.wire import Answer, PassingError, ServiceError, TimedSocket
+from guerdon.sandbox.providers.transport import ServiceError, ServiceResponse, TimedSocket, TransientError
 
 RETRIED = frozenset({429, 500, 502, 503, 504})
 """Statuses that may pass. A program leaves nothing behind in a provider's sandbox, so it may run again."""
@@ -96,7 +96,7 @@ class Http:
             try:
                 with self.opened(method, path, body=body, headers=headers, within_s=within_s) as answer:
                     return answer.whole(limit)
-            except PassingError as failure:
+            except TransientError as failure:
                 if failure.stale:
                     continue
                 again = self._wait(failure, attempt, wait_s)
@@ -109,7 +109,7 @@ class Http:
             wait_s *= 2
             attempt += 1
 
-    def _wait(self, failure: PassingError, attempt: int, wait_s: float) -> float | None:
+    def _wait(self, failure: TransientError, attempt: int, wait_s: float) -> float | None:
         """Seconds until the next attempt, None for no further one."""
         if attempt >= self.retries.attempts or self._closed:
             return None
@@ -127,8 +127,8 @@ class Http:
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
         within_s: float = 30.0,
-    ) -> Iterator[Answer]:
-        """One attempt: a 2xx answer to read from. ServiceError, or PassingError where another may do better."""
+    ) -> Iterator[ServiceResponse]:
+        """One attempt: a 2xx answer to read from. ServiceError, or TransientError where another may do better."""
         connection, kept = self._connection()
         answer = None
         try:
@@ -139,7 +139,7 @@ class Http:
         except TimeoutError as error:
             raise ServiceError(f"{self} did not answer within {within_s:g} s") from error
         except (OSError, http.client.HTTPException) as error:
-            raise PassingError(f"the connection to {self} broke: {self.clean(_reason(error))}") from error
+            raise TransientError(f"the connection to {self} broke: {self.clean(_reason(error))}") from error
         finally:
             self._give_back(connection, answer is not None and answer.finish())
 
@@ -152,7 +152,7 @@ class Http:
         body: bytes,
         headers: Mapping[str, str] | None,
         deadline: float,
-    ) -> Answer:
+    ) -> ServiceResponse:
         if not kept:
             try:
                 connection.connect()
@@ -161,7 +161,7 @@ class Http:
                     f"the certificate of {self} is not valid: {error.verify_message}"
                 ) from error
             except OSError as error:
-                raise PassingError(f"{self} cannot be reached: {self.clean(_reason(error))}") from error
+                raise TransientError(f"{self} cannot be reached: {self.clean(_reason(error))}") from error
             connection.sock = TimedSocket(connection.sock)
         timed: Any = connection.sock
         timed.deadline = deadline
@@ -170,16 +170,16 @@ class Http:
             response = connection.getresponse()
         except (ConnectionError, http.client.RemoteDisconnected) as error:
             if kept:
-                raise PassingError("the kept connection was closed", stale=True) from error
+                raise TransientError("the kept connection was closed", stale=True) from error
             raise
-        return Answer(response)
+        return ServiceResponse(response)
 
-    def _accepted(self, answer: Answer, method: str, path: str, size: int) -> Answer:
+    def _accepted(self, answer: ServiceResponse, method: str, path: str, size: int) -> ServiceResponse:
         if not 200 <= answer.status < 300:
             raise self._refusal(answer, method, path, size)
         return answer
 
-    def _refusal(self, answer: Answer, method: str, path: str, size: int) -> ServiceError:
+    def _refusal(self, answer: ServiceResponse, method: str, path: str, size: int) -> ServiceError:
         status = answer.status
         if 300 <= status < 400:
             there = urlsplit(answer.headers.get("Location", "")).netloc or "another address"
@@ -192,7 +192,7 @@ class Http:
         if status in RETRIED:
             wait_s = _retry_after(answer.headers.get("Retry-After"))
             often = ", which is asked too often: use fewer workers" if status == 429 else ""
-            return PassingError(
+            return TransientError(
                 f"{self} answered {status}{often}{said}", status=status, body=body, wait_s=wait_s
             )
         if status in (401, 403):

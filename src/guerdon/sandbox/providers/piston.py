@@ -14,7 +14,7 @@ from guerdon.sandbox.execution import Execution, Status
 from guerdon.sandbox.providers.base import (
     SOURCE_NAMES,
     Provider,
-    Run,
+    RunRequest,
     code,
     number,
     outcome,
@@ -23,7 +23,7 @@ from guerdon.sandbox.providers.base import (
     text,
 )
 from guerdon.sandbox.providers.http import Http, Retries, parts_of
-from guerdon.sandbox.providers.wire import ServiceError
+from guerdon.sandbox.providers.transport import ServiceError
 
 DEFAULT_ADDRESS = "http://localhost:2000"
 LANGUAGES = {
@@ -91,7 +91,7 @@ class Piston(Provider):
     def languages(self) -> tuple[str, ...]:
         return tuple(LANGUAGES)
 
-    def execute(self, run: Run) -> Execution:
+    def execute(self, run: RunRequest) -> Execution:
         own = LANGUAGES[run.language]
         limits = run.limits
         name = SOURCE_NAMES.get(run.language, "main")
@@ -125,7 +125,7 @@ class Piston(Provider):
             )
         except ServiceError as error:
             if error.status == 400:
-                raise self._told(error, request) from error
+                raise self._explained(error, request) from error
             raise
         return self._execution(parsed(body, self._http), run)
 
@@ -149,7 +149,7 @@ class Piston(Provider):
             self._versions[language] = max(found)[1]
             return self._versions[language]
 
-    def _told(self, error: ServiceError, request: Mapping[str, Any]) -> ServiceError:
+    def _explained(self, error: ServiceError, request: Mapping[str, Any]) -> ServiceError:
         """A refusal in words that say what to change."""
         try:
             said = text(parsed(error.body, self._http), "message")
@@ -165,7 +165,7 @@ class Piston(Provider):
         how = SETTINGS[found[1]].format(ms=request[found[1]], s=allowed / 1000, mb=allowed >> 20)
         return ServiceError(f"{self._http} allows no {found[1]} over {allowed}: start it with {how}")
 
-    def _execution(self, answer: Mapping[str, Any], run: Run) -> Execution:
+    def _execution(self, answer: Mapping[str, Any], run: RunRequest) -> Execution:
         compiled, done = part(answer, "compile"), part(answer, "run")
         if compiled is not None and code(compiled, "code") != 0:
             if compiled.get("status") == "XX":
@@ -194,7 +194,7 @@ class Piston(Provider):
             detail=detail,
         )
 
-    def _status(self, done: Mapping[str, Any], run: Run) -> tuple[Status, int | None, str]:
+    def _status(self, done: Mapping[str, Any], run: RunRequest) -> tuple[Status, int | None, str]:
         reason, signal = done.get("status"), done.get("signal")
         if reason == "XX":
             raise ServiceError(f"{self._http} could not run the program: {text(done, 'message')[:200]}")

@@ -14,7 +14,7 @@ from dataclasses import replace
 from importlib import resources
 from typing import Any, Final
 
-from guerdon.sandbox.execution import Execution, Executor, Job, Report, Status
+from guerdon.sandbox.execution import Execution, Executor, Report, SandboxJob, Status
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.providers.base import ALIASES, Provider, number
 
@@ -57,7 +57,7 @@ class RemoteExecutor(Executor):
         self._lock = threading.Lock()
         self._able = False
 
-    def execute(self, job: Job) -> Report:
+    def execute(self, job: SandboxJob) -> Report:
         name = self.provider.name
         if job.reveals:
             if self.near is not None:
@@ -79,7 +79,7 @@ class RemoteExecutor(Executor):
         """Closes the provider."""
         self.provider.close()
 
-    def _program(self, job: Job) -> Report:
+    def _program(self, job: SandboxJob) -> Report:
         try:
             program = job.program.decode()
         except UnicodeDecodeError:
@@ -94,7 +94,7 @@ class RemoteExecutor(Executor):
         )
         return _report(done)
 
-    def _calls(self, job: Job) -> Report:
+    def _calls(self, job: SandboxJob) -> Report:
         if self.language != "python":
             return _refused(
                 f"only Python programs can be called, not {self.language}: use tests by input and output"
@@ -112,13 +112,13 @@ class RemoteExecutor(Executor):
     def _problem(self) -> Report | None:
         """What keeps the service from answering call tests; asked until it can.
 
-        A program cannot be told apart from its surroundings when both share a process, so the surroundings are
+        A program cannot be told apart from its context when both share a process, so the context are
         tried once without one.
         """
         with self._lock:
             if self._able:
                 return None
-            tried = self._asked(Job(kind="calls"), [])
+            tried = self._asked(SandboxJob(kind="calls"), [])
             if tried.status in ("ok", "unavailable"):
                 self._able = tried.status == "ok"
                 return None if self._able else tried
@@ -126,7 +126,7 @@ class RemoteExecutor(Executor):
         why = shown or tried.detail or tried.status
         return _refused(f"{self.provider.name} cannot run the script that call tests need: {why}")
 
-    def _asked(self, job: Job, modules: list[tuple[str, str]]) -> Report:
+    def _asked(self, job: SandboxJob, modules: list[tuple[str, str]]) -> Report:
         marker = f"<{secrets.token_hex(16)}>"
         limits = job.limits
         order = {

@@ -12,7 +12,7 @@ from guerdon.sandbox.execution import Execution
 from guerdon.sandbox.providers.base import (
     COMPILE_S,
     Provider,
-    Run,
+    RunRequest,
     code,
     number,
     outcome,
@@ -21,7 +21,7 @@ from guerdon.sandbox.providers.base import (
     text,
 )
 from guerdon.sandbox.providers.http import Http, Retries
-from guerdon.sandbox.providers.wire import PassingError, ServiceError
+from guerdon.sandbox.providers.transport import ServiceError, TransientError
 
 DEFAULT_ADDRESS = "http://localhost:8080"
 LANGUAGES = {
@@ -84,7 +84,7 @@ class SandboxFusion(Provider):
     def languages(self) -> tuple[str, ...]:
         return tuple(LANGUAGES)
 
-    def execute(self, run: Run) -> Execution:
+    def execute(self, run: RunRequest) -> Execution:
         if run.arguments:
             raise ServiceError(f"{self.name} passes no arguments to a program: send them as input or a file")
         limited = run.language not in UNLIMITED_MEMORY
@@ -105,11 +105,11 @@ class SandboxFusion(Provider):
         )
         return self._execution(parsed(body, self._http), run)
 
-    def _execution(self, answer: Mapping[str, Any], run: Run) -> Execution:
+    def _execution(self, answer: Mapping[str, Any], run: RunRequest) -> Execution:
         if answer.get("status") not in ("Success", "Failed"):
             # The message holds the whole program; its last line is the reason.
             said = text(answer, "message").strip().rpartition("\n")[2][-200:]
-            raise PassingError(f"{self._http} could not run the program: {said or answer.get('status')}")
+            raise TransientError(f"{self._http} could not run the program: {said or answer.get('status')}")
         compiled, done = part(answer, "compile_result"), part(answer, "run_result")
         if done is None:
             if compiled is None:
@@ -118,8 +118,8 @@ class SandboxFusion(Provider):
         return self._ended(done, run, limited=run.language not in UNLIMITED_MEMORY)
 
     def _not_compiled(self, compiled: Mapping[str, Any]) -> Execution:
-        overran = compiled.get("status") == "TimeLimitExceeded"
-        if not overran and not code(compiled, "return_code"):
+        timed_out = compiled.get("status") == "TimeLimitExceeded"
+        if not timed_out and not code(compiled, "return_code"):
             raise ServiceError(f"{self._http} compiled the program and did not run it")
         return Execution(
             status="error",
@@ -127,10 +127,10 @@ class SandboxFusion(Provider):
             stdout=text(compiled, "stdout"),
             stderr=text(compiled, "stderr"),
             tier="remote",
-            detail="the compiler overran its time" if overran else "the program does not compile",
+            detail="the compiler overran its time" if timed_out else "the program does not compile",
         )
 
-    def _ended(self, done: Mapping[str, Any], run: Run, *, limited: bool) -> Execution:
+    def _ended(self, done: Mapping[str, Any], run: RunRequest, *, limited: bool) -> Execution:
         status = done.get("status")
         seen: dict[str, Any] = {
             "stdout": text(done, "stdout"),

@@ -23,15 +23,15 @@ from guerdon.reward.scorers.base import CallArguments, Scorer
 from guerdon.reward.versioning.version import DependencySnapshot, digest, fingerprint
 from guerdon.scoring.worker.entry import inside_worker
 from guerdon.serve.client.address import Address
-from guerdon.serve.client.codecs import V1Dialogue
-from guerdon.serve.client.detection import FORMATS, Detected, detect
-from guerdon.serve.client.event_loop import wait_for
-from guerdon.serve.client.formats import V1
-from guerdon.serve.client.response import Answer
+from guerdon.serve.client.codecs import V1Codec
+from guerdon.serve.client.detection import FORMATS, DetectedServer, detect
+from guerdon.serve.client.event_loop import run_sync
+from guerdon.serve.client.formats import V1ClientFormat
+from guerdon.serve.client.response import HttpResponse
 from guerdon.serve.client.results import read_result
 from guerdon.serve.client.retries import Deadline
 from guerdon.serve.client.transport import CallOptions, Transport
-from guerdon.serve.client.websocket import NoSocketError, SocketClient
+from guerdon.serve.client.websocket import WebSocketClient, WebSocketUnsupportedError
 from guerdon.settings import setting
 from guerdon.types import EvaluateResult, Provenance, Sample
 
@@ -43,7 +43,7 @@ _IN_FLIGHT = 256
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RemotePlace:
+class RemoteTarget:
     """Where a remote reward may be, and how it is called there."""
 
     addresses: tuple[Address, ...]
@@ -62,7 +62,7 @@ class RemoteScorer(Scorer):
     is_remote = True
 
     def __init__(
-        self, name: str, place: RemotePlace, parameters: Mapping[str, Any], timeout: float | None
+        self, name: str, place: RemoteTarget, parameters: Mapping[str, Any], timeout: float | None
     ) -> None:
         self.name = name
         self.timeout = timeout
@@ -71,7 +71,7 @@ class RemoteScorer(Scorer):
         self._provenance: Provenance | None = None
         self._required: list[str] | None = None
         self._asked_at = -_ASK_AGAIN_SECONDS
-        self._links: dict[asyncio.AbstractEventLoop, _Link] = {}
+        self._connections: dict[asyncio.AbstractEventLoop, _Connection] = {}
 
     @classmethod
     def of(cls, spec: RemoteRewardSpec) -> RemoteScorer:
@@ -97,7 +97,7 @@ class RemoteScorer(Scorer):
             retries=arguments.pop("retries", 5),
             ca_file=arguments.pop("ca_file", None),
         )
-        place = RemotePlace(addresses=addresses, format=form, options=options)
+        place = RemoteTarget(addresses=addresses, format=form, options=options)
         return cls(name, place, arguments, timeout)
 
     def with_parameters(self, more: Mapping[str, Any]) -> RemoteScorer:
@@ -106,10 +106,10 @@ class RemoteScorer(Scorer):
         return scorer
 
     def __getstate__(self) -> dict[str, Any]:
-        return {n: v for n, v in self.__dict__.items() if n != "_links"}
+        return {n: v for n, v in self.__dict__.items() if n != "_connections"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _links={})
+        self.__dict__.update(state, _connections={})
 
     # What it is.
 
@@ -131,20 +131,20 @@ class RemoteScorer(Scorer):
             self._asked_at = time.monotonic()
             # Not on the loop that scores: it may be the caller's own, and wait for this.
             try:
-                wait_for(self._ask())
+                run_sync(self._ask())
             except (RewardError, TimeoutError):
                 return None
         return self._provenance
 
     async def _ask(self) -> None:
         async with asyncio.timeout(_ASK_SECONDS):
-            link = _Link(self._place)
+            connection = _Connection(self._place)
             try:
-                self._note(await link.detected(Deadline(_ASK_SECONDS)))
+                self._note(await connection.detected(Deadline(_ASK_SECONDS)))
             finally:
-                await link.close()
+                await connection.close()
 
-    def _note(self, detected: Detected) -> None:
+    def _note(self, detected: DetectedServer) -> None:
         info = detected.info
         if info is None:
             self._asked_at = math.inf  # it has no versions to tell
@@ -176,25 +176,25 @@ class RemoteScorer(Scorer):
         raise TypeError("a remote reward is scored on an event loop")
 
     async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
-        link = self._link()
+        connection = self._connection()
         self._asked_at = max(self._asked_at, time.monotonic())
-        detected = await link.detected(None)
+        detected = await connection.detected(None)
         self._note(detected)
-        spoken = detected.spoken
+        wire_format = detected.wire_format
         given = {n: v for n, v in explicit.items() if n not in STANDARD_NAMES}
         # What the call gave under these names is in the sample.
         fixed = {n: v for n, v in self._parameters.items() if n not in explicit}
-        body = spoken.write(sample, {**fixed, **given})
-        if isinstance(spoken, V1) and link.has_socket:
+        body = wire_format.encode(sample, {**fixed, **given})
+        if isinstance(wire_format, V1ClientFormat) and connection.has_socket:
             try:
-                value = await link.socket(detected.address).ask(
+                value = await connection.socket(detected.address).ask(
                     lambda n: f'{{"n":{n},"sample":{body.decode()}}}'
                 )
-                return self._checked(read_result(value, link.where))
-            except NoSocketError:
-                link.has_socket = False
-        answer = await link.post(detected.address / spoken.path, body, spoken.is_verdict)
-        return self._checked(spoken.read(answer))
+                return self._checked(read_result(value, connection.where))
+            except WebSocketUnsupportedError:
+                connection.has_socket = False
+        answer = await connection.post(detected.address / wire_format.path, body, wire_format.is_verdict)
+        return self._checked(wire_format.decode(answer))
 
     def _checked(self, result: EvaluateResult) -> EvaluateResult:
         """The result, signed as this reward; refused where a run meets another version than it began with."""
@@ -214,31 +214,31 @@ class RemoteScorer(Scorer):
             self._provenance = result.provenance
         return result
 
-    def _link(self) -> _Link:
+    def _connection(self) -> _Connection:
         loop = asyncio.get_running_loop()
-        if (link := self._links.get(loop)) is None:
-            for ended in [other for other in self._links if other.is_closed()]:
-                del self._links[ended]
-            link = self._links[loop] = _Link(self._place)
-            link.transport.close_with(self)
-        return link
+        if (connection := self._connections.get(loop)) is None:
+            for ended in [other for other in self._connections if other.is_closed()]:
+                del self._connections[ended]
+            connection = self._connections[loop] = _Connection(self._place)
+            connection.transport.close_with(self)
+        return connection
 
 
-class _Link:
+class _Connection:
     """The connections of one event loop to the server, and what was found out about it."""
 
-    def __init__(self, place: RemotePlace) -> None:
+    def __init__(self, place: RemoteTarget) -> None:
         self._place = place
         self.transport = Transport(place.addresses[0], place.options)
-        self._detection: asyncio.Task[Detected] | None = None
-        self._socket: SocketClient | None = None
+        self._detection: asyncio.Task[DetectedServer] | None = None
+        self._socket: WebSocketClient | None = None
         self.has_socket = True
 
     @property
     def where(self) -> str:
         return str(self.transport.address)
 
-    async def detected(self, deadline: Deadline | None) -> Detected:
+    async def detected(self, deadline: Deadline | None) -> DetectedServer:
         """What the server speaks, found out once. Raises RemoteError where it cannot be reached."""
         if self._detection is None:
             self._detection = asyncio.create_task(
@@ -253,14 +253,14 @@ class _Link:
                 self._detection = None
             raise
 
-    def socket(self, address: Address) -> SocketClient:
+    def socket(self, address: Address) -> WebSocketClient:
         if self._socket is None:
             self.transport.address = address
             session = os.urandom(16).hex()
-            self._socket = SocketClient(self.transport, V1Dialogue, V1Dialogue.path, session)
+            self._socket = WebSocketClient(self.transport, V1Codec, V1Codec.path, session)
         return self._socket
 
-    async def post(self, url: str, body: bytes, is_verdict: Callable[[Answer], bool]) -> Answer:
+    async def post(self, url: str, body: bytes, is_verdict: Callable[[HttpResponse], bool]) -> HttpResponse:
         return await self.transport.request("POST", url, body, is_verdict=is_verdict)
 
     async def close(self) -> None:

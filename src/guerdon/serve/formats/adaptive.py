@@ -15,11 +15,11 @@ from guerdon.errors import InvalidResultError, NotApplicableError
 from guerdon.reward.binding.returns import to_result
 from guerdon.scoring.outcome import Outcome, failure, metrics_as_dicts, pack
 from guerdon.serve.formats.base import (
-    Asked,
     Format,
+    ParsedRequest,
     RefusedError,
+    RewardInfo,
     Route,
-    Served,
     check_metadata,
     json_bytes,
     problems_of,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 CHUNK = 10_240
 """Characters of a response in one frame."""
-Reply = tuple[float, bytes]
+EncodedResponse = tuple[float, bytes]
 """What a RewardServer said of one request: its reward and the Response as JSON."""
 
 
@@ -63,7 +63,7 @@ class AdaptiveFormat(Format):
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return ("requests" if op == "batch_score" else "turns") in body
 
-    def read(self, op: str, body: bytes, reward: Served) -> Asked:
+    def read(self, op: str, body: bytes, reward: RewardInfo) -> ParsedRequest:
         if op == "batch_score":
             requests = read_model(BatchedRequest, body).requests
             places: list[tuple[str | int, ...]] = [("requests", i) for i in range(len(requests))]
@@ -77,22 +77,26 @@ class AdaptiveFormat(Format):
             check_metadata(reward, placed)
         except RefusedError as refused:
             raise RefusedError(refused.status, refused.detail, requests[0].id) from None
-        return Asked(samples, [request.id for request in requests])
+        return ParsedRequest(samples, [request.id for request in requests])
 
     def identity_of(self, frame: bytes) -> Any:
         return _identity_of(frame)
 
-    def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
+    def write(
+        self, op: str, context: Any, outcomes: Sequence[Outcome], reward: RewardInfo
+    ) -> tuple[int, bytes]:
         made_by = json_bytes(
             {"reward": reward.name, "version": reward.version, "parameters": dict(reward.parameters)}
         )
-        replies: list[Reply | Outcome] = [
+        replies: list[EncodedResponse | Outcome] = [
             _reply(outcome, identity, made_by) for outcome, identity in zip(outcomes, context, strict=True)
         ]
         return written(op, context, replies)
 
 
-def written(op: str, ids: Sequence[int | None], replies: Sequence[Reply | Outcome]) -> tuple[int, bytes]:
+def written(
+    op: str, ids: Sequence[int | None], replies: Sequence[EncodedResponse | Outcome]
+) -> tuple[int, bytes]:
     """The answer to a request for what is known of each of its items."""
     if op == "batch_score":
         items = [
@@ -103,7 +107,7 @@ def written(op: str, ids: Sequence[int | None], replies: Sequence[Reply | Outcom
     return written_one(op, ids[0], replies[0])
 
 
-def written_one(op: str, identity: int | None, reply: Reply | Outcome) -> tuple[int, bytes]:
+def written_one(op: str, identity: int | None, reply: EncodedResponse | Outcome) -> tuple[int, bytes]:
     """The answer to a request for one score."""
     if op == "frame":
         assert identity is not None  # a frame without one was refused
@@ -179,7 +183,7 @@ def _sample(request: Request) -> Sample | Outcome:
     )
 
 
-def _reply(outcome: Outcome, identity: int | None, made_by: bytes) -> Reply | Outcome:
+def _reply(outcome: Outcome, identity: int | None, made_by: bytes) -> EncodedResponse | Outcome:
     if outcome.error is not None:
         return outcome
     if outcome.score is None:
@@ -262,7 +266,7 @@ class ServerReader:
 _serialize = Response.__pydantic_serializer__.to_json
 
 
-def reply_of(value: Any, identity: int | None, name: str) -> Reply | Outcome:
+def reply_of(value: Any, identity: int | None, name: str) -> EncodedResponse | Outcome:
     """What a RewardServer's ``score`` gave, as it goes out. Raises InvalidResultError for what is no result."""
     try:
         if type(value) is not Response:
@@ -281,7 +285,7 @@ def reply_of(value: Any, identity: int | None, name: str) -> Reply | Outcome:
         raise InvalidResultError(f"{name} returned an invalid result: {error}", reward=name) from None
 
 
-def _own_reply(value: Response, identity: int | None) -> Reply:
+def _own_reply(value: Response, identity: int | None) -> EncodedResponse:
     fields = value.__dict__
     reward = fields["reward"]
     if type(reward) is not float or not isfinite(reward):
@@ -299,7 +303,7 @@ def _own_reply(value: Response, identity: int | None) -> Reply:
     return reward, body
 
 
-def _foreign_reply(value: Any, identity: int | None, name: str) -> Reply | Outcome:
+def _foreign_reply(value: Any, identity: int | None, name: str) -> EncodedResponse | Outcome:
     """The reply for a number, a subclass, or the Response of another package."""
     fields = type(value).model_fields if isinstance(value, BaseModel) else {}
     if "reward" in fields:

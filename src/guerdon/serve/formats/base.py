@@ -57,7 +57,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class RewardInfo:
     """What a format may know of the reward that is served."""
 
     name: str
@@ -68,7 +68,7 @@ class Served:
 
 
 @dataclass(slots=True)
-class Asked:
+class ParsedRequest:
     """What a request's body holds."""
 
     samples: list[Sample | Outcome]
@@ -93,7 +93,7 @@ class Format(ABC):
         """Whether a body has the shape of this operation, for a path that several want."""
 
     @abstractmethod
-    def read(self, op: str, body: bytes, reward: Served) -> Asked:
+    def read(self, op: str, body: bytes, reward: RewardInfo) -> ParsedRequest:
         """The samples in a request's body. Raises RefusedError where it is malformed as a whole."""
 
     def identity_of(self, frame: bytes) -> Any:
@@ -105,7 +105,9 @@ class Format(ABC):
         return json_bytes({"id": identity, "error": {"kind": kind, "message": message}})
 
     @abstractmethod
-    def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
+    def write(
+        self, op: str, context: Any, outcomes: Sequence[Outcome], reward: RewardInfo
+    ) -> tuple[int, bytes]:
         """The status and the body that answer a request, for the outcomes of its samples in their order."""
 
 
@@ -154,7 +156,7 @@ def refused(message: str, *where: str | int) -> RefusedError:
     return RefusedError(422, [_problem("value_error", ["body", *where], message)])
 
 
-def check_metadata(reward: Served, placed: Iterable[tuple[Sample, Sequence[str | int]]]) -> None:
+def check_metadata(reward: RewardInfo, placed: Iterable[tuple[Sample, Sequence[str | int]]]) -> None:
     """Hold the metadata of samples against the class that the reward declares.
 
     ``placed`` has each sample with the place of its metadata in the body. A field of the class that is called

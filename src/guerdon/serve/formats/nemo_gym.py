@@ -20,10 +20,10 @@ from guerdon.data.gym_rollouts import PARAMS, RESPONSE, field_name, parts_of, sa
 from guerdon.errors import InputError
 from guerdon.scoring.outcome import Metric, Outcome
 from guerdon.serve.formats.base import (
-    Asked,
     Format,
+    ParsedRequest,
+    RewardInfo,
     Route,
-    Served,
     as_model,
     check_metadata,
     failure_answer,
@@ -129,18 +129,20 @@ class NemoGymFormat(Format):
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return {"verify": PARAMS in body, "aggregate_metrics": "verify_responses" in body}.get(op, True)
 
-    def read(self, op: str, body: bytes, reward: Served) -> Asked:
+    def read(self, op: str, body: bytes, reward: RewardInfo) -> ParsedRequest:
         if op == "seed_session":
-            return Asked([], _session_of(read_object(body)))
+            return ParsedRequest([], _session_of(read_object(body)))
         if op == "aggregate_metrics":
-            return Asked([], _responses_of(body))
+            return ParsedRequest([], _responses_of(body))
         row = read_object(body)
         as_model(VerifyRequest, row)
         sample = _sample(row)
         check_metadata(reward, [(sample, ())])
-        return Asked([sample], row)
+        return ParsedRequest([sample], row)
 
-    def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
+    def write(
+        self, op: str, context: Any, outcomes: Sequence[Outcome], reward: RewardInfo
+    ) -> tuple[int, bytes]:
         if op == "seed_session":
             return 200, json_bytes(context)
         if op == "aggregate_metrics":

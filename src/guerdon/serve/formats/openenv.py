@@ -17,10 +17,10 @@ from pydantic_core import from_json
 
 from guerdon.scoring.outcome import Outcome, metrics_as_dicts
 from guerdon.serve.formats.base import (
-    Asked,
     Format,
+    ParsedRequest,
+    RewardInfo,
     Route,
-    Served,
     as_model,
     as_sample,
     check_metadata,
@@ -108,17 +108,19 @@ class OpenEnvFormat(Format):
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return op != "step" or "action" in body
 
-    def read(self, op: str, body: bytes, reward: Served) -> Asked:
+    def read(self, op: str, body: bytes, reward: RewardInfo) -> ParsedRequest:
         value = read_object(body) if op == "step" or body.strip() else {}
         if op != "step":
             as_model(ResetRequest if op == "reset" else StateRequest, value)
-            return Asked([])
+            return ParsedRequest([])
         asked = as_model(StepRequest, value)
         sample = as_sample(_row(asked.action), "action")
         check_metadata(reward, [(sample, ("action",))])
-        return Asked([sample])
+        return ParsedRequest([sample])
 
-    def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
+    def write(
+        self, op: str, context: Any, outcomes: Sequence[Outcome], reward: RewardInfo
+    ) -> tuple[int, bytes]:
         if op == "state":
             return 200, json_bytes(StateResponse())
         if op == "reset":
@@ -130,7 +132,7 @@ class OpenEnvFormat(Format):
         return 200, _observed(seen, outcome.score, True, reward)
 
 
-def _observed(observation: dict[str, Any], score: float | None, done: bool, reward: Served) -> bytes:
+def _observed(observation: dict[str, Any], score: float | None, done: bool, reward: RewardInfo) -> bytes:
     # In the observation for typed clients and beside it for generic ones, as OpenEnv's server has it.
     made_by = {"reward": reward.name, "version": reward.version}
     observation = {**observation, "metadata": made_by}
@@ -155,30 +157,30 @@ TYPES = frozenset({"reset", "step", "state", "close", "mcp"})
 """What a message of OpenEnv's has as its ``type``; no frame of another format has one."""
 
 
-class _Message(BaseModel):
+class _ClientMessage(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     type: str
 
 
-class _DataMessage(_Message):
+class _DataMessage(_ClientMessage):
     data: dict[str, Any] = Field(default_factory=dict)
 
 
-class _StepMessage(_Message):
+class _StepMessage(_ClientMessage):
     data: dict[str, Any]
 
 
-_MESSAGES: Mapping[str, type[_Message]] = {
+_MESSAGES: Mapping[str, type[_ClientMessage]] = {
     "reset": _DataMessage,
     "step": _StepMessage,
-    "state": _Message,
-    "close": _Message,
+    "state": _ClientMessage,
+    "close": _ClientMessage,
 }
 
 
 @dataclass(slots=True)
-class Turn:
+class SessionCommand:
     """What a message asks: a request of the HTTP format, an answer that is known already, or to close."""
 
     op: str
@@ -187,7 +189,7 @@ class Turn:
 
 
 @dataclass(slots=True)
-class Session:
+class OpenEnvCodec:
     """One connection's environment.
 
     Messages carry no id, so a connection is answered in the order in which it asked: what ``receive`` gives is
@@ -206,33 +208,35 @@ class Session:
     episode_id: str | None = None
     step_count: int = 0
 
-    def receive(self, text: str | bytes) -> Turn:
+    def receive(self, text: str | bytes) -> SessionCommand:
         """What a text frame asks; a malformed one is a turn whose answer says so."""
         try:
             value = from_json(text, allow_inf_nan=False)
         except ValueError as error:
-            return Turn("error", answer=error_frame("INVALID_JSON", f"Invalid JSON: {error}"))
+            return SessionCommand("error", answer=error_frame("INVALID_JSON", f"Invalid JSON: {error}"))
         kind = value.get("type") if isinstance(value, dict) else None
         if not isinstance(kind, str) or kind not in _MESSAGES:
-            return Turn("error", answer=error_frame("UNKNOWN_TYPE", f"Unknown message type: {kind}"))
+            return SessionCommand(
+                "error", answer=error_frame("UNKNOWN_TYPE", f"Unknown message type: {kind}")
+            )
         try:
             message = _MESSAGES[kind].model_validate(value)
             if kind == "reset":
                 self._reset(ResetRequest.model_validate(value.get("data", {})))
         except ValidationError as error:
-            return Turn(
+            return SessionCommand(
                 "error", answer=error_frame("VALIDATION_ERROR", "Invalid message", problems_of(error))
             )
         if isinstance(message, _StepMessage):
-            return Turn("step", json_bytes({"action": message.data}))
+            return SessionCommand("step", json_bytes({"action": message.data}))
         if isinstance(message, _DataMessage):
-            return Turn("reset", json_bytes(message.data))
+            return SessionCommand("reset", json_bytes(message.data))
         if kind == "close":
-            return Turn("close")
+            return SessionCommand("close")
         state = {"episode_id": self.episode_id, "step_count": self.step_count}
-        return Turn("state", answer=b'{"type":"state","data":%s}' % json_bytes(state))
+        return SessionCommand("state", answer=b'{"type":"state","data":%s}' % json_bytes(state))
 
-    def answer(self, turn: Turn, status: int, body: bytes) -> bytes:
+    def answer(self, turn: SessionCommand, status: int, body: bytes) -> bytes:
         """The frame for what the HTTP format answered to a turn."""
         if status == 200:
             self.step_count += turn.op == "step"
@@ -255,5 +259,5 @@ def error_frame(code: ErrorCode, message: str, errors: Sequence[Any] | None = No
 
 def _sentence(problems: Sequence[Mapping[str, Any]]) -> str:
     """The first problems in words: the client shows nothing but the message."""
-    told = [f"{'.'.join(map(str, p.get('loc', ())))}: {p.get('msg')}" for p in problems[:3]]
-    return "Invalid message: " + "; ".join(told)
+    shown = [f"{'.'.join(map(str, p.get('loc', ())))}: {p.get('msg')}" for p in problems[:3]]
+    return "Invalid message: " + "; ".join(shown)

@@ -19,10 +19,10 @@ from guerdon.data.labels import after_prompt, labelled_sample
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats.base import (
     STATUS_OF_KIND,
-    Asked,
     Format,
+    ParsedRequest,
+    RewardInfo,
     Route,
-    Served,
     check_metadata,
     failure_answer,
     json_bytes,
@@ -71,7 +71,7 @@ class OpenRLHFFormat(Format):
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return "query" in body
 
-    def read(self, op: str, body: bytes, reward: Served) -> Asked:
+    def read(self, op: str, body: bytes, reward: RewardInfo) -> ParsedRequest:
         asked = read_model(OpenRLHFRequest, body)
         count = len(asked.query)
         for name, values in (("prompts", asked.prompts), ("labels", asked.labels)):
@@ -84,9 +84,11 @@ class OpenRLHFFormat(Format):
             for query, prompt, label in zip(asked.query, prompts, labels, strict=True)
         ]
         check_metadata(reward, ((sample, ("query", i)) for i, sample in enumerate(samples)))
-        return Asked(list(samples))
+        return ParsedRequest(list(samples))
 
-    def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
+    def write(
+        self, op: str, context: Any, outcomes: Sequence[Outcome], reward: RewardInfo
+    ) -> tuple[int, bytes]:
         missing = [(i, why) for i, o in enumerate(outcomes) if (why := reason_without_score(o)) is not None]
         if missing:
             return _failed(missing, len(outcomes))
@@ -111,6 +113,6 @@ def _failed(missing: Sequence[tuple[int, tuple[str, str]]], count: int) -> tuple
     """The whole batch as a failure; the gravest of its failures decides the status."""
     errors = [{"index": i, "kind": kind, "message": message} for i, (kind, message) in missing]
     gravest = max((kind for _, (kind, _) in missing), key=lambda kind: STATUS_OF_KIND.get(kind, 500))
-    told = "; ".join(f"query[{i}]: {kind}: {message}" for i, (kind, message) in missing[:_LISTED])
+    shown = "; ".join(f"query[{i}]: {kind}: {message}" for i, (kind, message) in missing[:_LISTED])
     more = f"; and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
-    return failure_answer(gravest, f"{len(missing)} of {count} have no score: {told}{more}", errors=errors)
+    return failure_answer(gravest, f"{len(missing)} of {count} have no score: {shown}{more}", errors=errors)

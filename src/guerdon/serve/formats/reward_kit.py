@@ -15,10 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
 from guerdon.scoring.outcome import Metric, Outcome
 from guerdon.serve.formats.base import (
-    Asked,
     Format,
+    ParsedRequest,
+    RewardInfo,
     Route,
-    Served,
     as_sample,
     check_metadata,
     failure_answer,
@@ -95,7 +95,7 @@ class RewardKitFormat(Format):
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return "messages" in body
 
-    def read(self, op: str, body: bytes, reward: Served) -> Asked:
+    def read(self, op: str, body: bytes, reward: RewardInfo) -> ParsedRequest:
         if op == "evaluate":
             asked = read_model(EvaluateRequest, body)
             kwargs = asked.kwargs or {}
@@ -109,9 +109,11 @@ class RewardKitFormat(Format):
             row, where = {**flat.__dict__, **(flat.__pydantic_extra__ or {})}, ()
         sample = as_sample(row, *where)
         check_metadata(reward, [(sample, where)])
-        return Asked([sample])
+        return ParsedRequest([sample])
 
-    def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
+    def write(
+        self, op: str, context: Any, outcomes: Sequence[Outcome], reward: RewardInfo
+    ) -> tuple[int, bytes]:
         (outcome,) = outcomes
         if (missing := reason_without_score(outcome)) is not None:
             return failure_answer(*missing)
@@ -135,5 +137,5 @@ class RewardKitFormat(Format):
 def _metric(name: str, metric: Metric) -> dict[str, Any]:
     score, success, reason, _ = metric
     # The client wants a text and a flag: it refuses a null for either.
-    told = {"score": score, "reason": reason or f"{name} score", "is_score_valid": success is not False}
-    return told if success is None else {**told, "success": success}
+    shown = {"score": score, "reason": reason or f"{name} score", "is_score_valid": success is not False}
+    return shown if success is None else {**shown, "success": success}

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 from guerdon.data.labels import labelled_sample
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats.base import (
-    Asked,
     Format,
+    ParsedRequest,
+    RewardInfo,
     Route,
-    Served,
     check_metadata,
     failure_answer,
     json_bytes,
@@ -53,13 +53,15 @@ class SlimeFormat(Format):
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return isinstance(body.get("response"), str) and ("prompt" in body or "label" in body)
 
-    def read(self, op: str, body: bytes, reward: Served) -> Asked:
+    def read(self, op: str, body: bytes, reward: RewardInfo) -> ParsedRequest:
         asked = read_model(SlimeRequest, body)
         sample = labelled_sample(asked.prompt, asked.response, asked.label)
         check_metadata(reward, [(sample, ())])
-        return Asked([sample])
+        return ParsedRequest([sample])
 
-    def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
+    def write(
+        self, op: str, context: Any, outcomes: Sequence[Outcome], reward: RewardInfo
+    ) -> tuple[int, bytes]:
         (outcome,) = outcomes
         if (missing := reason_without_score(outcome)) is not None:
             return failure_answer(*missing)

@@ -15,11 +15,11 @@ from guerdon.checks import reason_of
 from guerdon.errors import RemoteError
 from guerdon.scoring.outcome import Outcome, metrics_as_dicts
 from guerdon.serve.formats.base import (
-    Asked,
     Format,
+    ParsedRequest,
     RefusedError,
+    RewardInfo,
     Route,
-    Served,
     check_metadata,
     json_bytes,
     read_model,
@@ -32,16 +32,16 @@ Identity = StrictStr | StrictInt | None
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
-class _Asked(BaseModel):
+class _RequestModel(BaseModel):
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
 
-class _Answered(BaseModel):
+class _ResponseModel(BaseModel):
     # A newer server may say more; an older client leaves it be.
     model_config = ConfigDict(extra="ignore", protected_namespaces=())
 
 
-class ScoreRequest(_Asked):
+class ScoreRequest(_RequestModel):
     """One sample. Columns that are not named here go into ``metadata``."""
 
     messages: list[Message] = Field(
@@ -56,27 +56,27 @@ class ScoreRequest(_Asked):
     id: Identity = Field(None, description="Comes back in the result.")
 
 
-class BatchScoreRequest(_Asked):
+class BatchScoreRequest(_RequestModel):
     """Several samples."""
 
     samples: list[ScoreRequest]
 
 
-class FrameRequest(_Asked):
+class FrameRequest(_RequestModel):
     """A sample over the socket; ``n`` comes back with its result."""
 
     n: StrictInt
     sample: ScoreRequest
 
 
-class Failure(_Answered):
+class Failure(_ResponseModel):
     """Why there is no score: ``timeout``, ``exception``, ``crash``, ``memory``, ``input``, … and in words."""
 
     kind: str
     message: str
 
 
-class Metric(_Answered):
+class Metric(_ResponseModel):
     """One component of a verdict; what is absent is left out."""
 
     score: Number
@@ -85,7 +85,7 @@ class Metric(_Answered):
     weight: Number | None = Field(None, description="The component's weight in its composition.")
 
 
-class Result(_Answered):
+class ScoreResult(_ResponseModel):
     """The verdict on a sample: a score, or an error, or neither where the reward does not apply."""
 
     id: Identity = None
@@ -99,10 +99,10 @@ class Result(_Answered):
     parameters: dict[str, Any] = Field(default_factory=dict)
 
 
-class BatchResult(_Answered):
+class BatchResult(_ResponseModel):
     """The results of a batch in its order; a failed sample is a result with an error."""
 
-    results: list[Result]
+    results: list[ScoreResult]
 
 
 class V1Format(Format):
@@ -110,7 +110,7 @@ class V1Format(Format):
 
     name: ClassVar[str] = "v1"
     routes: ClassVar[Sequence[Route]] = (
-        Route("/v1/score", "score", "Score one sample", ScoreRequest, Result),
+        Route("/v1/score", "score", "Score one sample", ScoreRequest, ScoreResult),
         Route("/v1/batch_score", "batch_score", "Score several", BatchScoreRequest, BatchResult, many=True),
     )
 
@@ -119,18 +119,20 @@ class V1Format(Format):
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return {"score": "messages", "batch_score": "samples", "frame": "sample"}[op] in body
 
-    def read(self, op: str, body: bytes, reward: Served) -> Asked:
+    def read(self, op: str, body: bytes, reward: RewardInfo) -> ParsedRequest:
         if op == "frame":
             return _read_frame(body, reward)
         if op == "score":
             sample = _sample(read_model(ScoreRequest, body))
             check_metadata(reward, [(sample, ("metadata",))])
-            return Asked([sample], [sample.id])
+            return ParsedRequest([sample], [sample.id])
         samples = [_sample(asked) for asked in read_model(BatchScoreRequest, body).samples]
         check_metadata(reward, ((s, ("samples", i, "metadata")) for i, s in enumerate(samples)))
-        return Asked(list(samples), [sample.id for sample in samples])
+        return ParsedRequest(list(samples), [sample.id for sample in samples])
 
-    def write(self, op: str, context: Any, outcomes: Sequence[Outcome], reward: Served) -> tuple[int, bytes]:
+    def write(
+        self, op: str, context: Any, outcomes: Sequence[Outcome], reward: RewardInfo
+    ) -> tuple[int, bytes]:
         if op == "batch_score":
             results = [result_of(o, id, reward) for o, id in zip(outcomes, context, strict=True)]
             return 200, json_bytes({"results": results})
@@ -147,7 +149,7 @@ class V1Format(Format):
         return json_bytes({"n": identity, "error": {"kind": kind, "message": message}})
 
 
-def result_of(outcome: Outcome, sample_id: str | int | None, served: Served) -> dict[str, Any]:
+def result_of(outcome: Outcome, sample_id: str | int | None, served: RewardInfo) -> dict[str, Any]:
     """The result object for an outcome, ready to be written as JSON.
 
     >>> result = result_of(Outcome(0.5), "a", Served("exact", "1"))
@@ -177,7 +179,7 @@ def outcome_of_result(result: Mapping[str, Any]) -> Outcome:
     'timeout'
     """
     try:
-        checked = Result.model_validate(result)
+        checked = ScoreResult.model_validate(result)
     except ValidationError as error:
         raise RemoteError(f"the server gave no result: {reason_of(error)}") from None
     failed = checked.error
@@ -191,14 +193,14 @@ def outcome_of_result(result: Mapping[str, Any]) -> Outcome:
     )
 
 
-def _read_frame(body: bytes, reward: Served) -> Asked:
+def _read_frame(body: bytes, reward: RewardInfo) -> ParsedRequest:
     try:
         frame = read_model(FrameRequest, body)
         sample = _sample(frame.sample)
         check_metadata(reward, [(sample, ("sample", "metadata"))])
     except RefusedError as error:
         raise RefusedError(error.status, error.detail, _number_of(body)) from None
-    return Asked([sample], (frame.n, sample.id))
+    return ParsedRequest([sample], (frame.n, sample.id))
 
 
 def _number_of(body: bytes) -> int | None:

@@ -22,7 +22,7 @@ from typing import Any, Literal, TextIO
 
 from guerdon.serve.redaction import redacted_path, redacted_text
 
-Form = Literal["text", "json"]
+LogForm = Literal["text", "json"]
 
 SLOW = 1.0
 """Seconds from which a request is logged however it ended."""
@@ -62,7 +62,7 @@ def sane_request_id(value: bytes) -> str | None:
     return value.decode("ascii") if _SANE.fullmatch(value) else None
 
 
-class Log:
+class ServerLog:
     """Where the server's log lines go; use as a context manager, or ``close`` it.
 
     - ``form``: ``"text"`` or ``"json"``, an object a line.
@@ -79,7 +79,7 @@ class Log:
     def __init__(
         self,
         *,
-        form: Form = "text",
+        form: LogForm = "text",
         every: bool = False,
         quiet: bool = False,
         slow: float = SLOW,
@@ -94,7 +94,7 @@ class Log:
         self._thread = threading.Thread(target=self._write, name="guerdon-log", daemon=True)
         self._thread.start()
 
-    def __enter__(self) -> Log:
+    def __enter__(self) -> ServerLog:
         return self
 
     def __exit__(
@@ -243,7 +243,7 @@ def _printable(text: str) -> str:
 
 
 class _Handler(logging.Handler):
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: ServerLog) -> None:
         super().__init__()
         self._log = log
 

@@ -24,7 +24,7 @@ RawHeaders = Iterable[tuple[bytes, bytes]]
 _Stamp = tuple[int, int, int]
 
 
-class Verdict(Enum):
+class KeyCheck(Enum):
     """What a request's key is worth."""
 
     OK = "ok"
@@ -34,7 +34,7 @@ class Verdict(Enum):
     """There is one and it is not known: HTTP's 403."""
 
 
-class Keys:
+class ApiKeys:
     """The API keys of a server: those given, and those of a file that is read again when it changes.
 
     A keys file has one key a line; blank lines and lines that start with ``#`` are left out. Replace it by
@@ -81,7 +81,7 @@ class Keys:
         count = f"{len(self)} {'key' if len(self) == 1 else 'keys'}"
         return f"Keys({count})" if self._file is None else f"Keys({count}, file={str(self._file)!r})"
 
-    def check(self, headers: RawHeaders) -> Verdict:
+    def check(self, headers: RawHeaders) -> KeyCheck:
         """Whether a request with these headers, names in lower case as in ASGI, has one of the keys.
 
         A key comes as ``Authorization: Bearer …`` or as ``X-Api-Key: …``; where there are both, one of them
@@ -89,7 +89,7 @@ class Keys:
         """
         if self._clock() >= self._next:
             self._refresh()
-        verdict, seen = Verdict.MISSING, 0
+        verdict, seen = KeyCheck.MISSING, 0
         for name, value in headers:
             if name == b"x-api-key":
                 key = value.strip()
@@ -100,7 +100,7 @@ class Keys:
             if not key or seen == _CREDENTIALS:
                 continue
             seen += 1
-            verdict = Verdict.OK if self._knows(key) or verdict is Verdict.OK else Verdict.WRONG
+            verdict = KeyCheck.OK if self._knows(key) or verdict is KeyCheck.OK else KeyCheck.WRONG
         return verdict
 
     def _knows(self, key: bytes) -> bool:

@@ -21,13 +21,19 @@ from guerdon._version import __version__
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.dispatch.dispatcher import Desk
 from guerdon.serve.formats import FORMATS
-from guerdon.serve.formats.base import Served, json_bytes
+from guerdon.serve.formats.base import RewardInfo, json_bytes
 from guerdon.serve.formats.openenv import StateResponse
 from guerdon.serve.formats.v1 import result_of
-from guerdon.serve.http.idempotency import Reply
+from guerdon.serve.http.idempotency import HttpReply
 from guerdon.serve.http.journal_routes import add_journal
 from guerdon.serve.http.openapi import describe
-from guerdon.serve.http.pipeline import Asking, Endpoint, Gate, error_reply, wants_lines
+from guerdon.serve.http.pipeline import (
+    InboundRequest,
+    RequestPipeline,
+    RewardEndpoint,
+    error_reply,
+    wants_lines,
+)
 from guerdon.serve.messages import Answer
 from guerdon.serve.models import ServerInfo
 
@@ -35,7 +41,7 @@ _REQUEST_ID = "guerdon.request_id"
 _KINDS = {401: "key", 403: "key", 404: "not_found", 405: "method"}
 
 
-def create_app(gate: Gate) -> FastAPI:
+def create_app(pipeline: RequestPipeline) -> FastAPI:
     """The ASGI application for a gate's rewards."""
     # Its page of documentation brings its own scripts: a cluster for training may have no way to the internet.
     app = FastAPIOffline(
@@ -47,29 +53,29 @@ def create_app(gate: Gate) -> FastAPI:
     app.add_exception_handler(StarletteHTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _misfit)
     app.add_exception_handler(Exception, _broken)
-    app.add_middleware(_Identified, gate=gate)
-    app.add_middleware(_OwnPages, gate=gate)
-    _tell_health(app, gate)
-    _tell_metrics(app, gate)
-    if gate.journal is not None:
-        add_journal(app, gate, gate.journal, partial(known_caller, gate))
+    app.add_middleware(_Identified, pipeline=pipeline)
+    app.add_middleware(_OwnPages, pipeline=pipeline)
+    _tell_health(app, pipeline)
+    _tell_metrics(app, pipeline)
+    if pipeline.journal is not None:
+        add_journal(app, pipeline, pipeline.journal, partial(known_caller, pipeline))
     for root in ("", "/rewards/{reward}"):
-        _tell_of_rewards(app, gate, root)
-        _take_requests(app, gate, root)
-    describe(app, gate)
+        _tell_of_rewards(app, pipeline, root)
+        _take_requests(app, pipeline, root)
+    describe(app, pipeline)
     return app
 
 
 class _OwnPages:
     """Refuses what a page of another host asks for, whatever it is."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
-        self._app, self._gate = app, gate
+    def __init__(self, app: ASGIApp, pipeline: RequestPipeline) -> None:
+        self._app, self._pipeline = app, pipeline
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             headers = dict(scope["headers"])
-            if b"origin" in headers and (reply := self._gate.refuse_origin(headers)) is not None:
+            if b"origin" in headers and (reply := self._pipeline.refuse_origin(headers)) is not None:
                 await _response(reply)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
@@ -95,11 +101,11 @@ async def _broken(request: Request, error: Exception) -> Response:
 class _Identified:
     """Gives every response the id of its request."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
-        self._app, self._gate = app, gate
+    def __init__(self, app: ASGIApp, pipeline: RequestPipeline) -> None:
+        self._app, self._pipeline = app, pipeline
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        identity = scope[_REQUEST_ID] = self._gate.request_id(scope["headers"])
+        identity = scope[_REQUEST_ID] = self._pipeline.request_id(scope["headers"])
 
         async def identified(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -121,35 +127,37 @@ async def _misfit(request: Request, error: Exception) -> Response:
     )
 
 
-def _response(reply: Reply) -> Response:
+def _response(reply: HttpReply) -> Response:
     response = Response(reply.body, reply.status)
     for name, value in reply.headers:
         response.headers[name.decode("latin-1")] = value.decode("latin-1")
     return response
 
 
-def known_caller(gate: Gate, request: Request) -> None:
+def known_caller(pipeline: RequestPipeline, request: Request) -> None:
     """Raise HTTPException for a caller without a key, where there are keys."""
-    reply = gate.refuse(request.scope["headers"], None)
+    reply = pipeline.refuse(request.scope["headers"], None)
     if reply is not None:
         headers = {name.decode(): value.decode() for name, value in reply.headers if name != b"content-type"}
         raise HTTPException(reply.status, from_json(reply.body)["detail"], headers)
 
 
-def _desk(gate: Gate, reward: str | None) -> Desk:
+def _desk(pipeline: RequestPipeline, reward: str | None) -> Desk:
     """Raises HTTPException that lists the rewards there are."""
     if reward is None:
-        return next(iter(gate.desks.values()))
-    if reward not in gate.desks:
-        raise HTTPException(404, f"no reward {reward!r} is served here; there are: {', '.join(gate.desks)}")
-    return gate.desks[reward]
+        return next(iter(pipeline.desks.values()))
+    if reward not in pipeline.desks:
+        raise HTTPException(
+            404, f"no reward {reward!r} is served here; there are: {', '.join(pipeline.desks)}"
+        )
+    return pipeline.desks[reward]
 
 
 # What the server says of itself.
 
 
-def _tell_health(app: FastAPI, gate: Gate) -> None:
-    first = next(iter(gate.desks))
+def _tell_health(app: FastAPI, pipeline: RequestPipeline) -> None:
+    first = next(iter(pipeline.desks))
 
     @app.get("/health", tags=["health"], summary="Whether the server runs, in Reward Kit's form")
     async def health() -> dict[str, str]:
@@ -166,25 +174,25 @@ def _tell_health(app: FastAPI, gate: Gate) -> None:
         responses={503: {"description": "Stopping, or a reward cannot be loaded"}},
     )
     async def ready() -> Response:
-        reasons = [f"{name}: {desk.broken}" for name, desk in gate.desks.items() if desk.broken]
-        reasons += [f"{name}: no worker" for name, desk in gate.desks.items() if not desk.workers]
-        if gate.draining:
+        reasons = [f"{name}: {desk.broken}" for name, desk in pipeline.desks.items() if desk.broken]
+        reasons += [f"{name}: no worker" for name, desk in pipeline.desks.items() if not desk.workers]
+        if pipeline.draining:
             reasons.append("the server is stopping")
         body = {"status": "not ready" if reasons else "ok", "reasons": reasons}
         return Response(json_bytes(body), 503 if reasons else 200, media_type="application/json")
 
 
-def _tell_metrics(app: FastAPI, gate: Gate) -> None:
+def _tell_metrics(app: FastAPI, pipeline: RequestPipeline) -> None:
     @app.get("/metrics", tags=["health"], summary="Metrics for Prometheus", response_class=Response)
     async def metrics(request: Request) -> Response:
-        known_caller(gate, request)
-        body, media_type = gate.metrics.render(request.headers.get("accept", ""))
+        known_caller(pipeline, request)
+        body, media_type = pipeline.metrics.render(request.headers.get("accept", ""))
         return Response(body, media_type=media_type)
 
     @app.get("/rewards", tags=["rewards"], summary="The rewards that are served")
     async def rewards(request: Request) -> list[dict[str, Any]]:
-        known_caller(gate, request)
-        return [_summary(name, desk) for name, desk in gate.desks.items()]
+        known_caller(pipeline, request)
+        return [_summary(name, desk) for name, desk in pipeline.desks.items()]
 
 
 def _summary(name: str, desk: Desk) -> dict[str, Any]:
@@ -200,21 +208,21 @@ def _summary(name: str, desk: Desk) -> dict[str, Any]:
     }
 
 
-def _tell_of_rewards(app: FastAPI, gate: Gate, root: str) -> None:
+def _tell_of_rewards(app: FastAPI, pipeline: RequestPipeline, root: str) -> None:
     rewards: dict[str, Any] = {"tags": ["rewards"]}
 
     async def info(request: Request, reward: str | None = None) -> ServerInfo:
-        if reward is not None and reward not in gate.desks:
-            known_caller(gate, request)  # before the answer lists those there are
-        return ServerInfo(**_described(gate, reward).info)
+        if reward is not None and reward not in pipeline.desks:
+            known_caller(pipeline, request)  # before the answer lists those there are
+        return ServerInfo(**_described(pipeline, reward).info)
 
     async def metadata_schema(request: Request, reward: str | None = None) -> dict[str, Any]:
-        known_caller(gate, request)
-        return dict(_described(gate, reward).schema())
+        known_caller(pipeline, request)
+        return dict(_described(pipeline, reward).schema())
 
     async def v1_info(request: Request, reward: str | None = None) -> dict[str, Any]:
-        known_caller(gate, request)
-        desk, description = _desk(gate, reward), _described(gate, reward)
+        known_caller(pipeline, request)
+        desk, description = _desk(pipeline, reward), _described(pipeline, reward)
         return {
             "name": description.name,
             "version": description.version,
@@ -225,17 +233,17 @@ def _tell_of_rewards(app: FastAPI, gate: Gate, root: str) -> None:
             "is_batch": description.is_batch,
             "metadata_required": bool(description.schema().get("required")),
             "timeout": desk.limits.timeout,
-            "limits": {"max_body": gate.max_body, "max_queue": desk.limits.max_queue},
+            "limits": {"max_body": pipeline.max_body, "max_queue": desk.limits.max_queue},
         }
 
     async def v1_schema(request: Request, reward: str | None = None) -> dict[str, Any]:
-        known_caller(gate, request)
-        description = _described(gate, reward)
+        known_caller(pipeline, request)
+        description = _described(pipeline, reward)
         return {"metadata": description.metadata_schema, "parameters": list(description.columns)}
 
     async def state(request: Request, reward: str | None = None) -> StateResponse:
-        known_caller(gate, request)
-        _desk(gate, reward)
+        known_caller(pipeline, request)
+        _desk(pipeline, reward)
         return StateResponse()
 
     for path, told, summary in (
@@ -262,8 +270,8 @@ def _without_reward(told: Any) -> Any:
     return at_root
 
 
-def _described(gate: Gate, reward: str | None) -> Any:
-    description = _desk(gate, reward).description
+def _described(pipeline: RequestPipeline, reward: str | None) -> Any:
+    description = _desk(pipeline, reward).description
     if description is None:
         raise HTTPException(503, "the reward is still being loaded")
     return description
@@ -272,59 +280,59 @@ def _described(gate: Gate, reward: str | None) -> Any:
 # Requests to be scored, where the lane does not take them.
 
 
-def _take_requests(app: FastAPI, gate: Gate, root: str) -> None:
+def _take_requests(app: FastAPI, pipeline: RequestPipeline, root: str) -> None:
     async def take(request: Request) -> Response:
         path = request.scope["path"].rstrip("/") or "/"
-        endpoint = gate.endpoints.get(path)
+        endpoint = pipeline.endpoints.get(path)
         if endpoint is None:
-            known_caller(gate, request)
-            _desk(gate, request.path_params.get("reward"))
+            known_caller(pipeline, request)
+            _desk(pipeline, request.path_params.get("reward"))
             raise HTTPException(404)
-        return await _taken(gate, endpoint, request)
+        return await _taken(pipeline, endpoint, request)
 
     for path in dict.fromkeys(route.path for format in FORMATS for route in format.routes):
         full = (root + path).rstrip("/") or "/"
         app.add_api_route(full, take, methods=["POST"], include_in_schema=False)
 
 
-async def _taken(gate: Gate, endpoint: Endpoint, request: Request) -> Response:
+async def _taken(pipeline: RequestPipeline, endpoint: RewardEndpoint, request: Request) -> Response:
     headers = request.scope["headers"]
     request_id = request.scope[_REQUEST_ID]
     client = f"{request.client.host}:{request.client.port}" if request.client else ""
-    refusal = gate.refuse(headers, endpoint)
+    refusal = pipeline.refuse(headers, endpoint)
     body = b""
     if refusal is None:
         try:
             async for chunk in request.stream():
                 body += chunk
-                if len(body) > gate.max_body:
-                    refusal = gate.too_large()
+                if len(body) > pipeline.max_body:
+                    refusal = pipeline.too_large()
                     break
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
     if refusal is not None:
-        gate.refused("POST", endpoint.path, refusal, request_id, client)
+        pipeline.refused("POST", endpoint.path, refusal, request_id, client)
         response = _response(refusal)
     else:
-        asking = _Asking(gate, endpoint, "POST", headers, request_id, client, body)
+        inbound = _AsgiRequest(pipeline, endpoint, "POST", headers, request_id, client, body)
         if endpoint.streams and wants_lines(headers):
-            response = await _streamed(gate, asking)
+            response = await _streamed(pipeline, inbound)
         else:
-            gate.begin(asking)
-            response = _response(await asking.future)
+            pipeline.begin(inbound)
+            response = _response(await inbound.future)
     return response
 
 
-class _Asking(Asking):
+class _AsgiRequest(InboundRequest):
     """A request whose reply is awaited, or whose outcomes are, as they come."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self.future: asyncio.Future[HttpReply] = asyncio.get_running_loop().create_future()
         self.news: asyncio.Queue[tuple[int, Sequence[Outcome]] | Answer] = asyncio.Queue()
         self.ids: list[Any] = []
 
-    def reply(self, reply: Reply) -> None:
+    def reply(self, reply: HttpReply) -> None:
         if not self.future.done():
             self.future.set_result(reply)
 
@@ -341,37 +349,37 @@ class _Asking(Asking):
         self.news.put_nowait((start, outcomes))
 
 
-async def _streamed(gate: Gate, asking: _Asking) -> Response:
+async def _streamed(pipeline: RequestPipeline, inbound: _AsgiRequest) -> Response:
     """Results as JSON lines, each as it comes; the last line says how many there were."""
-    asking.plain, asking.read_only = False, True
-    asking.choices = tuple(choice for choice in asking.choices if FORMATS[choice[0]].name == "v1")
-    asking.endpoint.desk.submit(asking)
-    first = await asking.news.get()
+    inbound.plain, inbound.read_only = False, True
+    inbound.choices = tuple(choice for choice in inbound.choices if FORMATS[choice[0]].name == "v1")
+    inbound.endpoint.desk.submit(inbound)
+    first = await inbound.news.get()
     if isinstance(first, Answer) and first.status:
-        gate.answered(asking, first)
-        return _response(await asking.future)
-    return StreamingResponse(_lines(gate, asking, first), media_type="application/jsonl")
+        pipeline.answered(inbound, first)
+        return _response(await inbound.future)
+    return StreamingResponse(_lines(pipeline, inbound, first), media_type="application/jsonl")
 
 
 async def _lines(
-    gate: Gate, asking: _Asking, first: tuple[int, Sequence[Outcome]] | Answer
+    pipeline: RequestPipeline, inbound: _AsgiRequest, first: tuple[int, Sequence[Outcome]] | Answer
 ) -> AsyncIterator[bytes]:
-    description = asking.endpoint.desk.description
+    description = inbound.endpoint.desk.description
     assert description is not None
-    served = Served(description.name, description.version, description.parameters)
+    served = RewardInfo(description.name, description.version, description.parameters)
     item = first
     try:
         while not isinstance(item, Answer):
             start, outcomes = item
             yield b"".join(
-                json_bytes({"index": start + i, **result_of(outcome, asking.ids[start + i], served)}) + b"\n"
+                json_bytes({"index": start + i, **result_of(outcome, inbound.ids[start + i], served)}) + b"\n"
                 for i, outcome in enumerate(outcomes)
             )
-            item = await asking.news.get()
+            item = await inbound.news.get()
         if item.status:  # it was refused midway: without a last line the caller knows that it was cut off
-            gate.answered(asking, item)
+            pipeline.answered(inbound, item)
             return
-        gate.streamed(asking, item)
+        pipeline.streamed(inbound, item)
         yield json_bytes({"done": len(item.outcomes)}) + b"\n"
     finally:
-        gate.drop(asking)
+        pipeline.drop(inbound)

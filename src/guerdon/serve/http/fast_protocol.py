@@ -16,9 +16,15 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from guerdon.serve.http.idempotency import Reply
-from guerdon.serve.http.pipeline import Asking, Endpoint, Gate, error_reply, wants_lines
-from guerdon.serve.http.websocket import Socket
+from guerdon.serve.http.idempotency import HttpReply
+from guerdon.serve.http.pipeline import (
+    InboundRequest,
+    RequestPipeline,
+    RewardEndpoint,
+    error_reply,
+    wants_lines,
+)
+from guerdon.serve.http.websocket import WebSocketConnection
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _READ_SECONDS = 60.0
@@ -32,49 +38,53 @@ _LINGER_SECONDS = 2.0
 """How long a body that is refused is read on, so that its sender, who is busy sending, sees the answer."""
 
 
-class Exchange:
+class FastRequestCycle:
     """One request and its reply; stands where uvicorn has its cycle of request and response."""
 
     __slots__ = (
-        "_asking",
         "_bytes",
         "_chunks",
         "_refusal",
+        "_request",
         "body",
         "disconnected",
         "endpoint",
         "headers",
         "keep_alive",
-        "lane",
         "message_event",
         "more_body",
+        "protocol",
         "request_id",
         "response_complete",
         "started",
     )
 
     def __init__(
-        self, lane: Lane, endpoint: Endpoint, headers: list[tuple[bytes, bytes]], keep_alive: bool
+        self,
+        protocol: FastHttpProtocol,
+        endpoint: RewardEndpoint,
+        headers: list[tuple[bytes, bytes]],
+        keep_alive: bool,
     ) -> None:
-        self.lane, self.endpoint, self.headers, self.keep_alive = lane, endpoint, headers, keep_alive
+        self.protocol, self.endpoint, self.headers, self.keep_alive = protocol, endpoint, headers, keep_alive
         self.response_complete = self.disconnected = self.started = False
         self.more_body = True
         self.body = b""
         self.message_event = _NO_EVENT
-        self.request_id = lane.gate.request_id(headers)
+        self.request_id = protocol.request_pipeline.request_id(headers)
         self._chunks: list[bytes] = []
         self._bytes = 0
-        self._asking: Asking | None = None
-        self._refusal: Reply | None = None
+        self._request: InboundRequest | None = None
+        self._refusal: HttpReply | None = None
 
     def add(self, data: bytes) -> None:
         """Take a piece of the body; one that is too large is refused as soon as it is known."""
         if self.response_complete or self._refusal is not None:
             return
         self._bytes += len(data)
-        if self._bytes > self.lane.gate.max_body:
+        if self._bytes > self.protocol.request_pipeline.max_body:
             self._chunks.clear()
-            self.refuse(self.lane.gate.too_large())
+            self.refuse(self.protocol.request_pipeline.too_large())
             return
         self._chunks.append(data)
 
@@ -82,7 +92,7 @@ class Exchange:
         """The body is there."""
         self.more_body = False
         if self.response_complete:
-            self.lane.transport.close()
+            self.protocol.transport.close()
         elif self.started:
             self.begin()
 
@@ -95,61 +105,63 @@ class Exchange:
             self._ask()
 
     def _ask(self) -> None:
-        lane = self.lane
+        protocol = self.protocol
         chunks = self._chunks
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        self._asking = _Asking(self, body)
-        lane.gate.begin(self._asking)
+        self._request = _FastRequest(self, body)
+        protocol.request_pipeline.begin(self._request)
 
-    def refuse(self, reply: Reply) -> None:
+    def refuse(self, reply: HttpReply) -> None:
         """Answer once its turn has come, and a short body with it; of a long one no more is waited for."""
         if not self.started or (self.more_body and self._is_short()):
             self._refusal = reply
             return
-        gate = self.lane.gate
-        gate.refused("POST", self.endpoint.path, reply, self.request_id, self.lane.client_name)
+        request_pipeline = self.protocol.request_pipeline
+        request_pipeline.refused(
+            "POST", self.endpoint.path, reply, self.request_id, self.protocol.client_name
+        )
         if self.more_body:
             self.keep_alive = False
         self.reply(reply)
 
     def _is_short(self) -> bool:
         """Whether the rest of the body is on its way already, as much as anybody can tell."""
-        if self.lane.expect_100_continue:
+        if self.protocol.expect_100_continue:
             return False
         length = dict(self.headers).get(b"content-length", b"")
         return length.isdigit() and len(length) < _SHORT_DIGITS
 
-    def reply(self, reply: Reply) -> None:
+    def reply(self, reply: HttpReply) -> None:
         """Write the response, and let the next request on this connection have its turn."""
         if self.response_complete:
             return
         self.response_complete = True
         if not self.disconnected:
-            self.lane.write(self, reply)
+            self.protocol.write(self, reply)
 
     def drop(self) -> None:
         """The connection is gone."""
         self.disconnected = True
-        if self._asking is not None and not self.response_complete:
-            self.lane.gate.drop(self._asking)
+        if self._request is not None and not self.response_complete:
+            self.protocol.request_pipeline.drop(self._request)
 
 
-class _Asking(Asking):
-    def __init__(self, exchange: Exchange, body: bytes) -> None:
-        lane = exchange.lane
+class _FastRequest(InboundRequest):
+    def __init__(self, cycle: FastRequestCycle, body: bytes) -> None:
+        protocol = cycle.protocol
         super().__init__(
-            lane.gate,
-            exchange.endpoint,
+            protocol.request_pipeline,
+            cycle.endpoint,
             "POST",
-            exchange.headers,
-            exchange.request_id,
-            lane.client_name,
+            cycle.headers,
+            cycle.request_id,
+            protocol.client_name,
             body,
         )
-        self._exchange = exchange
+        self._cycle = cycle
 
-    def reply(self, reply: Reply) -> None:
-        self._exchange.reply(reply)
+    def reply(self, reply: HttpReply) -> None:
+        self._cycle.reply(reply)
 
 
 class _NoEvent:
@@ -160,10 +172,10 @@ class _NoEvent:
 _NO_EVENT = _NoEvent()
 
 
-class Lane(HttpToolsProtocol):
+class FastHttpProtocol(HttpToolsProtocol):
     """uvicorn's protocol, with a way of its own for the paths in the gate's table."""
 
-    gate: Gate
+    request_pipeline: RequestPipeline
     max_connections: int
 
     def __init__(
@@ -186,7 +198,7 @@ class Lane(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         for cycle in (self.cycle, *(cycle for cycle, _ in self.pipeline)):
-            if isinstance(cycle, Exchange):
+            if isinstance(cycle, FastRequestCycle):
                 cycle.drop()
         super().connection_lost(exc)
 
@@ -206,15 +218,15 @@ class Lane(HttpToolsProtocol):
         parser, headers = self.parser, self.headers
         before: Any = self.cycle
         keep_alive = parser.get_http_version() != "1.0" and parser.should_keep_alive()
-        exchange = Exchange(self, endpoint, headers, keep_alive)
-        self.cycle = exchange  # type: ignore[assignment]
+        cycle = FastRequestCycle(self, endpoint, headers, keep_alive)
+        self.cycle = cycle  # type: ignore[assignment]
         if before is None or before.response_complete:
-            exchange.started = True
+            cycle.started = True
         else:
             self.flow.pause_reading()
-            self.pipeline.appendleft((exchange, None))  # type: ignore[arg-type]
-        if (refusal := self._too_many() or self.gate.refuse(headers, endpoint)) is not None:
-            exchange.refuse(refusal)
+            self.pipeline.appendleft((cycle, None))  # type: ignore[arg-type]
+        if (refusal := self._too_many() or self.request_pipeline.refuse(headers, endpoint)) is not None:
+            cycle.refuse(refusal)
         elif self.expect_100_continue:
             self.transport.write(_CONTINUE)
 
@@ -225,23 +237,25 @@ class Lane(HttpToolsProtocol):
         self.url, self.headers, self.expect_100_continue = url, headers, expects
         self.scope["headers"] = headers
 
-    def _too_many(self) -> Reply | None:
-        if len(self.connections) + len(self.gate.sockets) <= self.max_connections:
+    def _too_many(self) -> HttpReply | None:
+        if len(self.connections) + len(self.request_pipeline.sockets) <= self.max_connections:
             return None
         text = f"the server has {self.max_connections:,} connections, which is all that it takes"
         return error_reply(503, "busy", text, [(b"retry-after", b"1"), (b"connection", b"close")])
 
-    def _endpoint(self) -> Endpoint | None:
+    def _endpoint(self) -> RewardEndpoint | None:
         if self.parser.get_method() != b"POST" or self.parser.should_upgrade():
             return None
         path = self.url.partition(b"?")[0].decode("latin-1")
-        endpoint = self.gate.endpoints.get(path) or self.gate.endpoints.get(path.rstrip("/"))
+        endpoint = self.request_pipeline.endpoints.get(path) or self.request_pipeline.endpoints.get(
+            path.rstrip("/")
+        )
         if endpoint is not None and endpoint.streams and wants_lines(self.headers):
             return None
         return endpoint
 
     def on_body(self, body: bytes) -> None:
-        if isinstance(self.cycle, Exchange):
+        if isinstance(self.cycle, FastRequestCycle):
             self.cycle.add(body)
         else:
             super().on_body(body)
@@ -249,31 +263,31 @@ class Lane(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._arriving = False
         self._since = monotonic()
-        if isinstance(self.cycle, Exchange):
+        if isinstance(self.cycle, FastRequestCycle):
             self.cycle.complete()
         else:
             super().on_message_complete()
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
-        if isinstance(cycle, Exchange):
+        if isinstance(cycle, FastRequestCycle):
             cycle.begin()
         else:
             super()._start_asgi_task(cycle, app)
 
-    def write(self, exchange: Exchange, reply: Reply) -> None:
+    def write(self, cycle: FastRequestCycle, reply: HttpReply) -> None:
         """Write a reply and go on with the connection."""
         body = reply.body
         lines = [STATUS_LINE[reply.status]]
         for name, value in reply.headers:
             lines += (name, b": ", value, b"\r\n")
-        lines += (b"x-request-id: ", exchange.request_id.encode("latin-1"), b"\r\n")
-        close = not exchange.keep_alive or self.gate.leaving
+        lines += (b"x-request-id: ", cycle.request_id.encode("latin-1"), b"\r\n")
+        close = not cycle.keep_alive or self.request_pipeline.leaving
         if close:
             self._parting = True
             lines.append(b"connection: close\r\n")
         lines += (b"content-length: %d\r\n\r\n" % len(body), body)
         self.transport.write(b"".join(lines))
-        if close and exchange.more_body:
+        if close and cycle.more_body:
             self._linger()
         elif close:
             self.transport.close()
@@ -293,13 +307,13 @@ class Lane(HttpToolsProtocol):
     def is_arriving(self) -> bool:
         """Whether the body of a request is on its way."""
         cycle = self.cycle
-        return isinstance(cycle, Exchange) and cycle.more_body and not cycle.response_complete
+        return isinstance(cycle, FastRequestCycle) and cycle.more_body and not cycle.response_complete
 
     def refuse_arriving(self) -> None:
         """Answer a request whose body is still on its way, for the server stops."""
         cycle = self.cycle
-        if isinstance(cycle, Exchange) and self.is_arriving and cycle.started:
-            cycle.refuse(self.gate.stopping())
+        if isinstance(cycle, FastRequestCycle) and self.is_arriving and cycle.started:
+            cycle.refuse(self.request_pipeline.stopping())
 
     # A request that never ends, or a connection on which none begins, is not waited for.
 
@@ -323,7 +337,9 @@ class Lane(HttpToolsProtocol):
 
     def handle_websocket_upgrade(self) -> None:
         self.connections.discard(self)
-        socket = Socket(self.gate, self.transport, self.url, self.headers, self.client_name)
+        socket = WebSocketConnection(
+            self.request_pipeline, self.transport, self.url, self.headers, self.client_name
+        )
         self.transport.set_protocol(socket)
         socket.begin()
 

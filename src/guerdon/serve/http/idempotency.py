@@ -16,7 +16,7 @@ MOST_SECONDS = 600.0
 _OVERHEAD = 400
 
 
-class Reply(NamedTuple):
+class HttpReply(NamedTuple):
     """An answer as it was sent."""
 
     status: int
@@ -24,7 +24,7 @@ class Reply(NamedTuple):
     headers: Sequence[tuple[bytes, bytes]] = ()
 
 
-class Begun(Enum):
+class CacheStatus(Enum):
     """A request that is not answered from memory."""
 
     FRESH = "fresh"
@@ -34,23 +34,23 @@ class Begun(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CachedReply:
     """The request was answered before."""
 
-    reply: Reply
+    reply: HttpReply
 
 
 @dataclass(frozen=True, slots=True)
-class InFlight:
+class InFlightReply:
     """The same request is being answered."""
 
-    _future: asyncio.Future[Reply | None]
+    _future: asyncio.Future[HttpReply | None]
 
-    def when_done(self, callback: Callable[[Reply | None], None]) -> None:
+    def when_done(self, callback: Callable[[HttpReply | None], None]) -> None:
         """Have ``callback`` told what ``reply`` gives."""
         self._future.add_done_callback(lambda future: callback(future.result()))
 
-    async def reply(self) -> Reply | None:
+    async def reply(self) -> HttpReply | None:
         """The answer once it is there; None where it was forgotten, so that the request is to begin anew."""
         # Shielded: of several that wait, one that gives up must not take the answer from the others.
         return await asyncio.shield(self._future)
@@ -61,17 +61,17 @@ class _Pending:
 
     def __init__(self, digest: tuple[int, int]) -> None:
         self.digest = digest
-        self.future: asyncio.Future[Reply | None] | None = None
+        self.future: asyncio.Future[HttpReply | None] | None = None
 
 
 class _Kept(NamedTuple):
     digest: tuple[int, int]
-    reply: Reply
+    reply: HttpReply
     size: int
     until: float
 
 
-class Memory:
+class IdempotencyCache:
     """Replies by key, bounded in number, bytes and age; for one event loop, without locks.
 
     What is in flight is never dropped; of what is answered the oldest goes first.
@@ -103,24 +103,24 @@ class Memory:
     def __len__(self) -> int:
         return len(self._pending) + len(self._kept)
 
-    def begin(self, key: Hashable, body: bytes) -> Begun | InFlight | Done:
+    def begin(self, key: Hashable, body: bytes) -> CacheStatus | InFlightReply | CachedReply:
         """What there is for a key. After ``Begun.FRESH`` say ``finish`` or ``forget``, whatever happens."""
         # 64 bits of SipHash and the length: the key's owner would only deceive itself by a collision.
         digest = len(body), hash(body)
         if (pending := self._pending.get(key)) is not None:
             if pending.digest != digest:
-                return Begun.CONFLICT
+                return CacheStatus.CONFLICT
             if pending.future is None:
                 pending.future = asyncio.get_running_loop().create_future()
-            return InFlight(pending.future)
+            return InFlightReply(pending.future)
         if (kept := self._kept.get(key)) is not None:
             if kept.until > self._clock():
-                return Done(kept.reply) if kept.digest == digest else Begun.CONFLICT
+                return CachedReply(kept.reply) if kept.digest == digest else CacheStatus.CONFLICT
             self._drop(key)
         self._pending[key] = _Pending(digest)
-        return Begun.FRESH
+        return CacheStatus.FRESH
 
-    def finish(self, key: Hashable, reply: Reply) -> None:
+    def finish(self, key: Hashable, reply: HttpReply) -> None:
         """Keep the answer to what was begun, and give it to those that wait for the same."""
         if (pending := self._pending.pop(key, None)) is None:
             return
@@ -148,6 +148,6 @@ class Memory:
         self.bytes -= self._kept.pop(key).size
 
 
-def _settle(pending: _Pending, reply: Reply | None) -> None:
+def _settle(pending: _Pending, reply: HttpReply | None) -> None:
     if pending.future is not None and not pending.future.done():
         pending.future.set_result(reply)

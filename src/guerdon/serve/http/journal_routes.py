@@ -11,9 +11,15 @@ from pydantic import BaseModel
 
 from guerdon.serve.dispatch.jobs import Ticket
 from guerdon.serve.formats import FORMATS
-from guerdon.serve.http.pipeline import STOPPING, Gate, error_reply, names_loopback
-from guerdon.serve.journal.store import Journal, Recorded, adaptive_requests, read_journal, url_of
-from guerdon.serve.journal.store import Query as Wanted
+from guerdon.serve.http.pipeline import STOPPING, RequestPipeline, error_reply, names_loopback
+from guerdon.serve.journal.store import (
+    Journal,
+    JournalQuery,
+    JournalRecord,
+    adaptive_requests,
+    read_journal,
+    request_url,
+)
 from guerdon.serve.messages import Answer
 
 _MOST = 1000
@@ -44,14 +50,16 @@ class Replay(BaseModel):
     request_id: str
 
 
-def add_journal(app: FastAPI, gate: Gate, journal: Journal, check_caller: Callable[[Request], None]) -> None:
+def add_journal(
+    app: FastAPI, pipeline: RequestPipeline, journal: Journal, check_caller: Callable[[Request], None]
+) -> None:
     """Add ``GET /requests`` and ``POST /requests/replay_last/{n}``."""
 
     def check(request: Request) -> None:
         check_caller(request)
         host = request.headers.get("host", "").lower().encode("latin-1")
         # A page can have its own name lead to this machine, and then needs no Origin to read what is here.
-        if gate.local and not len(gate.keys) and not names_loopback(host):
+        if pipeline.local and not len(pipeline.keys) and not names_loopback(host):
             raise HTTPException(403, "without a key the journal is told to callers of localhost only")
 
     @app.get("/requests", tags=["journal"], summary="The last recorded requests, oldest first")
@@ -74,31 +82,31 @@ def add_journal(app: FastAPI, gate: Gate, journal: Journal, check_caller: Callab
     )
     async def replay_last(request: Request, n: Annotated[int, Path(ge=1, le=_MOST)]) -> list[Replay]:
         check(request)
-        if gate.draining:
+        if pipeline.draining:
             raise HTTPException(503, STOPPING, {"Retry-After": "1"})
-        return await _replayed(gate, journal, n, request.url.scheme)
+        return await _replayed(pipeline, journal, n, request.url.scheme)
 
 
-async def _replayed(gate: Gate, journal: Journal, n: int, scheme: str) -> list[Replay]:
-    def read() -> list[Recorded]:
+async def _replayed(pipeline: RequestPipeline, journal: Journal, n: int, scheme: str) -> list[Replay]:
+    def read() -> list[JournalRecord]:
         journal.flush()
-        return list(read_journal(journal.path, Wanted(last=n), bodies=True))
+        return list(read_journal(journal.path, JournalQuery(last=n), bodies=True))
 
     room = asyncio.Semaphore(_AT_ONCE)
 
-    async def again(row: Recorded) -> Replay:
+    async def again(row: JournalRecord) -> Replay:
         async with room:
-            status, body = await _answer(gate, row)
+            status, body = await _answer(pipeline, row)
         text = body.decode("utf-8", "replace")
-        return Replay(status_code=status, url=url_of(row, scheme), body=text, request_id=row.request_id)
+        return Replay(status_code=status, url=request_url(row, scheme), body=text, request_id=row.request_id)
 
     return await asyncio.gather(*map(again, await asyncio.to_thread(read)))
 
 
-async def _answer(gate: Gate, row: Recorded) -> tuple[int, bytes]:
+async def _answer(pipeline: RequestPipeline, row: JournalRecord) -> tuple[int, bytes]:
     """What the present reward answers to a recorded request, without a request being sent."""
     choices = tuple((i, row.op) for i, format in enumerate(FORMATS) if format.name == row.format)
-    desk = gate.desks.get(row.reward)
+    desk = pipeline.desks.get(row.reward)
     if desk is None or not choices:
         reply = error_reply(
             404, "not_found", f"{row.reward!r} in the format {row.format!r} is not served here"

@@ -58,7 +58,7 @@ class Gauges:
     """Requests that the journal had no time to write."""
 
 
-class _Histogram:
+class _MetricHistogram:
     __slots__ = ("bounds", "counts", "total")
 
     def __init__(self, bounds: Sequence[float]) -> None:
@@ -90,18 +90,18 @@ class _Histogram:
         return pairs
 
 
-class _Requests:
+class _RequestSeries:
     """Requests that agree in all labels, and the histogram that they share with those of another status."""
 
     __slots__ = ("count", "latency")
 
-    def __init__(self, latency: _Histogram) -> None:
+    def __init__(self, latency: _MetricHistogram) -> None:
         self.count = 0
         self.latency = latency
 
 
 @dataclass(slots=True)
-class _Bounded(Generic[KeyT, ValueT]):
+class _BoundedSeries(Generic[KeyT, ValueT]):
     """A dict that takes ``MOST_SERIES`` keys; for one beyond them there is the key that stands for the rest."""
 
     rest: KeyT
@@ -129,13 +129,13 @@ class Metrics:
         self.versions: dict[str, str] = dict(versions or {})
         """The version of each reward that is served; may be changed when a reward is loaded anew."""
         self.gauges = gauges or Gauges()
-        self._latencies = _Bounded[tuple[str, str, str], _Histogram](
-            (OTHER, OTHER, OTHER), lambda key: _Histogram(SECONDS)
+        self._latencies = _BoundedSeries[tuple[str, str, str], _MetricHistogram](
+            (OTHER, OTHER, OTHER), lambda key: _MetricHistogram(SECONDS)
         )
-        self._requests: dict[tuple[str, str, str, int], _Requests] = {}
-        self._scores = _Bounded[str, _Histogram](OTHER, lambda key: _Histogram(SCORES))
+        self._requests: dict[tuple[str, str, str, int], _RequestSeries] = {}
+        self._scores = _BoundedSeries[str, _MetricHistogram](OTHER, lambda key: _MetricHistogram(SCORES))
         self._samples: dict[str, int] = {}
-        self._failures = _Bounded[tuple[str, str], list[int]]((OTHER, OTHER), lambda key: [0])
+        self._failures = _BoundedSeries[tuple[str, str], list[int]]((OTHER, OTHER), lambda key: [0])
         self._registry: CollectorRegistry | None = None
 
     def request(self, reward: str, format: str, op: str, status: int, seconds: float) -> None:
@@ -148,11 +148,11 @@ class Metrics:
         latency.counts[bisect_left(SECONDS, seconds)] += 1
         latency.total += seconds
 
-    def _new_requests(self, reward: str, format: str, op: str, status: int) -> _Requests:
+    def _new_requests(self, reward: str, format: str, op: str, status: int) -> _RequestSeries:
         key = reward, format, op, status
         if len(self._requests) >= MOST_SERIES:
             key = OTHER, OTHER, OTHER, status if 100 <= status <= 599 else 0
-        return self._requests.setdefault(key, _Requests(self._latencies.of(key[:3])))
+        return self._requests.setdefault(key, _RequestSeries(self._latencies.of(key[:3])))
 
     def scores(
         self, reward: str, scores: Sequence[float | str | None], failures: Mapping[str, int] | None = None
@@ -197,12 +197,12 @@ class Metrics:
 
         families = self._families
 
-        class Source(Collector):
+        class MetricsCollector(Collector):
             def collect(self) -> Iterable[Metric]:
                 return families()
 
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(Source())
+        registry.register(MetricsCollector())
         ProcessCollector(registry=registry)
         return registry
 

@@ -11,12 +11,12 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from guerdon.serve.formats import FORMATS
-from guerdon.serve.http.pipeline import Gate
+from guerdon.serve.http.pipeline import RequestPipeline
 
 _REF = "#/components/schemas/{model}"
 
 
-def describe(app: FastAPI, gate: Gate) -> None:
+def describe(app: FastAPI, pipeline: RequestPipeline) -> None:
     """Add to FastAPI's page what its routing does not know: the formats' bodies."""
 
     def openapi() -> dict[str, Any]:
@@ -24,7 +24,7 @@ def describe(app: FastAPI, gate: Gate) -> None:
             page = get_openapi(
                 title=app.title, version=app.version, description=app.description, routes=app.routes
             )
-            _add_formats(page, len(gate.keys) > 0)
+            _add_formats(page, len(pipeline.keys) > 0)
             page["tags"] = [{"name": name} for name in (*(f.name for f in FORMATS), "rewards", "health")]
             app.openapi_schema = page
         return app.openapi_schema

@@ -18,12 +18,12 @@ from guerdon.serve.dispatch.dispatcher import Desk
 from guerdon.serve.dispatch.jobs import Ticket
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.base import json_bytes
-from guerdon.serve.http.access_log import Log, RequestIds, sane_request_id
-from guerdon.serve.http.api_keys import Keys, Verdict
-from guerdon.serve.http.idempotency import Begun, Done, Memory, Reply
+from guerdon.serve.http.access_log import RequestIds, ServerLog, sane_request_id
+from guerdon.serve.http.api_keys import ApiKeys, KeyCheck
+from guerdon.serve.http.idempotency import CachedReply, CacheStatus, HttpReply, IdempotencyCache
 from guerdon.serve.http.metrics import Metrics
 from guerdon.serve.http.tracing import Tracing
-from guerdon.serve.journal.store import Entry, Journal
+from guerdon.serve.journal.store import Journal, JournalEntry
 from guerdon.serve.messages import Answer
 from guerdon.serve.options import is_loopback
 from guerdon.serve.worker.tasks import told_of
@@ -38,7 +38,7 @@ _JSON_TYPES = (b"application/json", b"text/json")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Endpoint:
+class RewardEndpoint:
     """A path at which a reward is asked."""
 
     path: str
@@ -53,7 +53,7 @@ class Endpoint:
         return any(FORMATS[index].name == "v1" and op == "batch_score" for index, op in self.choices)
 
 
-class Asking(Ticket):
+class InboundRequest(Ticket):
     """One request on its way through the gate."""
 
     key: Any = None
@@ -63,37 +63,37 @@ class Asking(Ticket):
 
     def __init__(
         self,
-        gate: Gate,
-        endpoint: Endpoint,
+        pipeline: RequestPipeline,
+        endpoint: RewardEndpoint,
         method: str,
         headers: Headers,
         request_id: str,
         client: str,
         body: bytes,
     ) -> None:
-        self._gate, self.endpoint, self.method, self.headers = gate, endpoint, method, headers
+        self._pipeline, self.endpoint, self.method, self.headers = pipeline, endpoint, method, headers
         self.request_id, self.client, self.body = request_id, client, body
         self.choices = endpoint.choices
         self.started = time.perf_counter()
 
     @abstractmethod
-    def reply(self, reply: Reply) -> None:
+    def reply(self, reply: HttpReply) -> None:
         """Send the reply to whoever asked; called once."""
 
     def done(self, answer: Answer) -> None:
-        self._gate.answered(self, answer)
+        self._pipeline.answered(self, answer)
 
 
-class Gate:
+class RequestPipeline:
     """Lets requests in, has them answered, and takes down what came of them."""
 
     def __init__(
         self,
         desks: Mapping[str, Desk],
         *,
-        keys: Keys,
+        keys: ApiKeys,
         metrics: Metrics,
-        log: Log,
+        log: ServerLog,
         max_body: int,
         journal: Journal | None = None,
         tracing: Tracing | None = None,
@@ -105,7 +105,7 @@ class Gate:
         self.max_body = max_body
         self.local = local
         """Whether it is for this machine alone."""
-        self.memory = Memory()
+        self.idempotency_cache = IdempotencyCache()
         self.draining = False
         """Whether what comes now is refused."""
         self.leaving = False
@@ -128,12 +128,12 @@ class Gate:
                 return given
         return self._ids()
 
-    def refuse(self, headers: Headers, endpoint: Endpoint | None) -> Reply | None:
+    def refuse(self, headers: Headers, endpoint: RewardEndpoint | None) -> HttpReply | None:
         """Why a request is not let in, told before its body is read; None where it is."""
         known = dict(headers)
         if b"origin" in known and (reply := self.refuse_origin(known)) is not None:
             return reply
-        if len(self.keys) and (verdict := self.keys.check(headers)) is not Verdict.OK:
+        if len(self.keys) and (verdict := self.keys.check(headers)) is not KeyCheck.OK:
             return _unknown_caller(verdict)
         if endpoint is None:
             return None
@@ -157,7 +157,7 @@ class Gate:
             return error_reply(503, "crash", text, [(b"retry-after", b"5")])
         return None
 
-    def refuse_origin(self, headers: Mapping[bytes, bytes]) -> Reply | None:
+    def refuse_origin(self, headers: Mapping[bytes, bytes]) -> HttpReply | None:
         """Why a page in a browser is not let in; None where it is a page of this server's own.
 
         A browser sends whatever page its user opens to any address, those of this machine included, and names the
@@ -171,172 +171,177 @@ class Gate:
         return error_reply(403, "origin", text)
 
     @staticmethod
-    def stopping() -> Reply:
+    def stopping() -> HttpReply:
         """The reply to what comes too late."""
         return error_reply(503, "draining", STOPPING, [(b"retry-after", b"1")])
 
-    def too_large(self) -> Reply:
+    def too_large(self) -> HttpReply:
         """The reply to a body that is over the limit."""
         return error_reply(
             413, "input", f"the body is larger than {self.max_body:,} bytes; send fewer at once"
         )
 
-    def begin(self, asking: Asking) -> None:
+    def begin(self, inbound: InboundRequest) -> None:
         """Have a request answered that was let in; its ``reply`` is called once, now or later."""
         key = None
-        for name, value in asking.headers:
+        for name, value in inbound.headers:
             if name == b"idempotency-key":
                 key = value
             elif name == b"x-batch-errors":
-                asking.strict = value.lower() == b"fail"
+                inbound.strict = value.lower() == b"fail"
         if key is not None:
-            self._from_memory(asking, (asking.endpoint.path, key))
+            self._from_memory(inbound, (inbound.endpoint.path, key))
         else:
-            asking.endpoint.desk.submit(asking)
+            inbound.endpoint.desk.submit(inbound)
 
-    def begin_known(self, asking: Asking, key: Any) -> None:
+    def begin_known(self, inbound: InboundRequest, key: Any) -> None:
         """As ``begin`` with a key that does not stand in the headers: a socket's session and number."""
         if key is None:
-            asking.endpoint.desk.submit(asking)
+            inbound.endpoint.desk.submit(inbound)
         else:
-            self._from_memory(asking, key)
+            self._from_memory(inbound, key)
 
-    def drop(self, asking: Asking) -> None:
+    def drop(self, inbound: InboundRequest) -> None:
         """The caller is gone; where it may ask again by the same key, the answer is kept for it."""
-        if asking.key is None:
-            asking.endpoint.desk.drop(asking)
+        if inbound.key is None:
+            inbound.endpoint.desk.drop(inbound)
 
-    def _from_memory(self, asking: Asking, key: Any) -> None:
-        found = self.memory.begin(key, asking.body)
-        if found is Begun.FRESH:
-            asking.key = key
-            asking.endpoint.desk.submit(asking)
-        elif found is Begun.CONFLICT:
+    def _from_memory(self, inbound: InboundRequest, key: Any) -> None:
+        found = self.idempotency_cache.begin(key, inbound.body)
+        if found is CacheStatus.FRESH:
+            inbound.key = key
+            inbound.endpoint.desk.submit(inbound)
+        elif found is CacheStatus.CONFLICT:
             text = "this Idempotency-Key came before with another body; use a key once"
-            self._reply(asking, error_reply(422, "input", text), "memory")
-        elif isinstance(found, Done):
-            self._replay(asking, found.reply)
+            self._reply(inbound, error_reply(422, "input", text), "memory")
+        elif isinstance(found, CachedReply):
+            self._replay(inbound, found.reply)
         else:
-            found.when_done(lambda reply: self._again(asking, key, reply))
+            found.when_done(lambda reply: self._again(inbound, key, reply))
 
-    def _again(self, asking: Asking, key: Any, reply: Reply | None) -> None:
+    def _again(self, inbound: InboundRequest, key: Any, reply: HttpReply | None) -> None:
         """The same request that was in flight has come back; without an answer, this one is tried."""
-        if asking.settled:  # its caller is gone
+        if inbound.settled:  # its caller is gone
             return
         if reply is None:
-            self._from_memory(asking, key)
+            self._from_memory(inbound, key)
         else:
-            self._replay(asking, reply)
+            self._replay(inbound, reply)
 
-    def _replay(self, asking: Asking, reply: Reply) -> None:
+    def _replay(self, inbound: InboundRequest, reply: HttpReply) -> None:
         headers = [*reply.headers, (b"idempotency-replayed", b"true")]
-        self._reply(asking, reply._replace(headers=headers), "memory")
+        self._reply(inbound, reply._replace(headers=headers), "memory")
 
     # Answering.
 
-    def answered(self, asking: Asking, answer: Answer) -> None:
+    def answered(self, inbound: InboundRequest, answer: Answer) -> None:
         """Hand an answer to whoever asked, once it is taken down and kept."""
         status, body = answer.status, answer.body
-        if asking.strict and answer.failures and status == 200:
+        if inbound.strict and answer.failures and status == 200:
             status, body = _as_a_whole(answer)
         elif not answer.id:
-            body = _named(asking, status, body)
-        reply = Reply(status, body, _JSON_AGAIN if status == 503 else _JSON)
-        endpoint = asking.endpoint
+            body = _named(inbound, status, body)
+        reply = HttpReply(status, body, _JSON_AGAIN if status == 503 else _JSON)
+        endpoint = inbound.endpoint
         if answer.scores or answer.failures:
             self.metrics.scores(endpoint.reward, answer.scores, answer.failures)
-        if asking.key is not None:
+        if inbound.key is not None:
             if status in (429, 503):
-                self.memory.forget(asking.key)
+                self.idempotency_cache.forget(inbound.key)
             else:
-                self.memory.finish(asking.key, reply)
+                self.idempotency_cache.finish(inbound.key, reply)
         index, op = answer.choice if answer.id else endpoint.choices[0]
-        self._reply(asking, reply, FORMATS[index].name, op, answer)
+        self._reply(inbound, reply, FORMATS[index].name, op, answer)
 
     def _reply(
-        self, asking: Asking, reply: Reply, format: str, op: str = "", answer: Answer | None = None
-    ) -> None:
-        seconds = time.perf_counter() - asking.started
-        self.taken_down(asking, reply, seconds, format, op, answer)
-        asking.reply(reply)
-
-    def taken_down(
         self,
-        asking: Asking,
-        reply: Reply,
+        inbound: InboundRequest,
+        reply: HttpReply,
+        format: str,
+        op: str = "",
+        answer: Answer | None = None,
+    ) -> None:
+        seconds = time.perf_counter() - inbound.started
+        self.record_request(inbound, reply, seconds, format, op, answer)
+        inbound.reply(reply)
+
+    def record_request(
+        self,
+        inbound: InboundRequest,
+        reply: HttpReply,
         seconds: float,
         format: str,
         op: str,
         answer: Answer | None = None,
     ) -> None:
         """Count, log and keep what came of a request."""
-        endpoint, status = asking.endpoint, reply.status
+        endpoint, status = inbound.endpoint, reply.status
         self.metrics.request(endpoint.reward, format, op, status, seconds)
         failures = 0 if answer is None or not answer.failures else sum(answer.failures.values())
         if self.log.wants(status, seconds, failures):
             self.log.request(
-                asking.request_id,
-                asking.method,
+                inbound.request_id,
+                inbound.method,
                 endpoint.path,
                 status=status,
                 seconds=seconds,
                 reward=endpoint.reward,
                 samples=len(answer.scores) if answer is not None else 0,
                 failures=failures,
-                client=asking.client,
+                client=inbound.client,
             )
         if self.tracing is not None:
             self.tracing.request(
-                asking.headers,
-                asking.method,
+                inbound.headers,
+                inbound.method,
                 endpoint.path,
                 status=status,
                 seconds=seconds,
-                request_id=asking.request_id,
+                request_id=inbound.request_id,
                 reward=endpoint.reward,
                 format=format,
                 op=op,
                 samples=len(answer.scores) if answer is not None else 0,
                 failures=failures,
-                client=asking.client,
+                client=inbound.client,
             )
         if self.journal is not None and answer is not None:
-            self._journal(asking, reply, seconds, format, op, answer)
+            self._journal(inbound, reply, seconds, format, op, answer)
 
     def _journal(
-        self, asking: Asking, reply: Reply, seconds: float, format: str, op: str, answer: Answer
+        self, inbound: InboundRequest, reply: HttpReply, seconds: float, format: str, op: str, answer: Answer
     ) -> None:
         assert self.journal is not None
-        description = asking.endpoint.desk.description
-        entry = Entry(
-            request_id=asking.request_id,
+        description = inbound.endpoint.desk.description
+        entry = JournalEntry(
+            request_id=inbound.request_id,
             time=time.time() - seconds,
-            method=asking.method,
-            path=asking.endpoint.path,
+            method=inbound.method,
+            path=inbound.endpoint.path,
             status=reply.status,
             ms=seconds * 1000,
-            headers=asking.headers,
-            reward=asking.endpoint.reward,
+            headers=inbound.headers,
+            reward=inbound.endpoint.reward,
             version="" if description is None else description.version,
             format=format,
             op=op,
             scores=answer.scores,
             failures=answer.failures or {},
-            request=asking.body,
+            request=inbound.body,
             response=reply.body,
         )
         self.journal.record(entry)
 
-    def streamed(self, asking: Asking, answer: Answer) -> None:
+    def streamed(self, inbound: InboundRequest, answer: Answer) -> None:
         """Take down a request whose results went out one by one."""
         scores, failures = told_of(answer.outcomes)
         whole = answer._replace(scores=scores, failures=failures)
-        self.metrics.scores(asking.endpoint.reward, scores, failures)
-        seconds = time.perf_counter() - asking.started
+        self.metrics.scores(inbound.endpoint.reward, scores, failures)
+        seconds = time.perf_counter() - inbound.started
         index, op = answer.choice
-        self.taken_down(asking, Reply(200, b"", [JSON]), seconds, FORMATS[index].name, op, whole)
+        self.record_request(inbound, HttpReply(200, b"", [JSON]), seconds, FORMATS[index].name, op, whole)
 
-    def refused(self, method: str, path: str, reply: Reply, request_id: str, client: str) -> None:
+    def refused(self, method: str, path: str, reply: HttpReply, request_id: str, client: str) -> None:
         """Take down a request that was not let in."""
         endpoint = self.endpoints.get(path)
         reward = "" if endpoint is None else endpoint.reward
@@ -366,25 +371,25 @@ def _by_path(entries: Iterable[tuple[int, str, str]]) -> Choices:
     return found
 
 
-def _endpoints(desks: Mapping[str, Desk], routes: Choices) -> dict[str, Endpoint]:
+def _endpoints(desks: Mapping[str, Desk], routes: Choices) -> dict[str, RewardEndpoint]:
     """Every path at which a reward is asked; those of the first reward stand at the root too."""
-    found: dict[str, Endpoint] = {}
+    found: dict[str, RewardEndpoint] = {}
     for number, (name, desk) in enumerate(desks.items()):
         for root in ("", f"/rewards/{name}") if number == 0 else (f"/rewards/{name}",):
             for path, choices in routes.items():
                 full = (root + path).rstrip("/") or "/"
-                found[full] = Endpoint(full, name, desk, tuple(choices))
+                found[full] = RewardEndpoint(full, name, desk, tuple(choices))
     return found
 
 
-def error_reply(status: int, kind: str, message: str, headers: Headers = ()) -> Reply:
+def error_reply(status: int, kind: str, message: str, headers: Headers = ()) -> HttpReply:
     """A reply of the server's own: ``detail`` and ``error`` say the same."""
     body = json_bytes({"detail": message, "error": {"kind": kind, "message": message}})
-    return Reply(status, body, [JSON, *headers])
+    return HttpReply(status, body, [JSON, *headers])
 
 
-def _unknown_caller(verdict: Verdict) -> Reply:
-    if verdict is Verdict.WRONG:
+def _unknown_caller(verdict: KeyCheck) -> HttpReply:
+    if verdict is KeyCheck.WRONG:
         return error_reply(403, "key", "the API key is not known here")
     text = "an API key is needed: send it as Authorization: Bearer … or as X-Api-Key"
     return error_reply(401, "key", text, [(b"www-authenticate", b"Bearer")])
@@ -426,17 +431,17 @@ def _as_a_whole(answer: Answer) -> tuple[int, bytes]:
     return status, json_bytes(body)
 
 
-def _named(asking: Asking, status: int, body: bytes) -> bytes:
+def _named(inbound: InboundRequest, status: int, body: bytes) -> bytes:
     """The server's own answer to a request, with the id of its sample; on a socket it is known by that alone."""
     said = from_json(body)
-    index, op = asking.choices[0]
+    index, op = inbound.choices[0]
     if op == "frame":
-        identity = FORMATS[index].identity_of(asking.body)
+        identity = FORMATS[index].identity_of(inbound.body)
         return FORMATS[index].refused_frame(identity, said["error"]["kind"], said["detail"])
     if status != 504:
         return body
     try:
-        asked = from_json(asking.body)
+        asked = from_json(inbound.body)
     except ValueError:
         return body
     identity = asked.get("id") if isinstance(asked, dict) else None

@@ -21,17 +21,17 @@ import uvicorn
 from guerdon.errors import InputError
 from guerdon.serve.dispatch.dispatcher import Desk, DeskLimits
 from guerdon.serve.dispatch.handles import Peer
-from guerdon.serve.http.access_log import Log
-from guerdon.serve.http.api_keys import Keys
+from guerdon.serve.http.access_log import ServerLog
+from guerdon.serve.http.api_keys import ApiKeys
 from guerdon.serve.http.app import create_app
-from guerdon.serve.http.fast_protocol import SWEEP_SECONDS, Lane
+from guerdon.serve.http.fast_protocol import SWEEP_SECONDS, FastHttpProtocol
 from guerdon.serve.http.metrics import Gauges, Metrics
-from guerdon.serve.http.pipeline import STOPPING, Gate
+from guerdon.serve.http.pipeline import STOPPING, RequestPipeline
 from guerdon.serve.http.tracing import tracing
 from guerdon.serve.http.websocket import GOODBYE_SECONDS
 from guerdon.serve.journal.store import Journal
 from guerdon.serve.options import ServeOptions, is_loopback
-from guerdon.serve.worker.entry import collect_less, fast_loop
+from guerdon.serve.worker.entry import tune_gc, uvloop_factory
 
 _POLL = 0.02
 _HANDOVER_SECONDS = 5.0
@@ -39,7 +39,7 @@ _HANDOVER_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Stall:
+class RewardMount:
     """One reward that is served: its name, who answers for it, and within what limits."""
 
     name: str
@@ -49,7 +49,7 @@ class Stall:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ShutdownReport:
     """How a server came to its end."""
 
     finished: int = 0
@@ -62,8 +62,8 @@ class Ending:
     forced: bool = False
     """Whether a second Ctrl-C cut it short."""
 
-    def __add__(self, other: Ending) -> Ending:
-        return Ending(
+    def __add__(self, other: ShutdownReport) -> ShutdownReport:
+        return ShutdownReport(
             self.finished + other.finished,
             self.refused + other.refused,
             self.sockets + other.sockets,
@@ -72,17 +72,17 @@ class Ending:
         )
 
 
-class Front:
+class HttpServer:
     """A server's parts, put together; ``run`` serves until it is told to stop."""
 
-    def __init__(self, options: ServeOptions, stalls: Sequence[Stall], log: Log) -> None:
+    def __init__(self, options: ServeOptions, mounts: Sequence[RewardMount], log: ServerLog) -> None:
         self._options, self._log = options, log
-        self.desks = {stall.name: Desk(stall.name, stall.hire, stall.limits) for stall in stalls}
+        self.desks = {mount.name: Desk(mount.name, mount.hire, mount.limits) for mount in mounts}
         journal = Journal(options.journal, max_bytes=options.journal_bytes) if options.journal else None
-        versions = {stall.name: stall.version for stall in stalls}
-        self.gate = Gate(
+        versions = {mount.name: mount.version for mount in mounts}
+        self.pipeline = RequestPipeline(
             self.desks,
-            keys=Keys(options.keys, options.api_keys_file),
+            keys=ApiKeys(options.keys, options.api_keys_file),
             metrics=Metrics(versions, self._gauges(journal)),
             log=log,
             max_body=options.max_body,
@@ -90,30 +90,34 @@ class Front:
             tracing=tracing(),
             local=is_loopback(options.host),
         )
-        self.ending = Ending()
+        self.report = ShutdownReport()
         self._hands_over = False
         self._on_stop: Callable[[int], None] = _ignore
-        self._server = _Server(self._config(), self)
+        self._server = _UvicornServer(self._config(), self)
 
     def _gauges(self, journal: Journal | None) -> Gauges:
         desks = self.desks.values()
         return Gauges(
             queue_depth=lambda: sum(desk.waiting for desk in desks),
             in_flight=lambda: sum(desk.in_hand for desk in desks),
-            sockets=lambda: len(self.gate.sockets),
+            sockets=lambda: len(self.pipeline.sockets),
             workers=lambda: sum(desk.workers for desk in desks),
             restarts=lambda: _summed(desk.restarts for desk in desks),
-            draining=lambda: self.gate.draining,
+            draining=lambda: self.pipeline.draining,
             journal_dropped=None if journal is None else lambda: journal.dropped,
         )
 
     def _config(self) -> uvicorn.Config:
         """Raises InputError for a certificate that cannot be used."""
         options = self._options
-        lane = type("BoundLane", (Lane,), {"gate": self.gate, "max_connections": options.max_connections})
+        protocol = type(
+            "BoundHttpProtocol",
+            (FastHttpProtocol,),
+            {"request_pipeline": self.pipeline, "max_connections": options.max_connections},
+        )
         config = uvicorn.Config(
-            create_app(self.gate),
-            http=lane,
+            create_app(self.pipeline),
+            http=protocol,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -139,7 +143,7 @@ class Front:
         listener: socket.socket,
         on_ready: Callable[[], None],
         on_stop: Callable[[int], None] | None = None,
-    ) -> Ending:
+    ) -> ShutdownReport:
         """Serve on a bound socket until SIGTERM, SIGINT or ``stop``, and tell how that went.
 
         ``on_ready`` is called once connections are accepted, ``on_stop`` with the number of requests that are in
@@ -154,21 +158,21 @@ class Front:
         self._server.on_ready = on_ready
         self._on_stop = on_stop or _ignore
         try:
-            with asyncio.Runner(loop_factory=fast_loop()) as runner:
+            with asyncio.Runner(loop_factory=uvloop_factory()) as runner:
                 runner.run(self._serve(listener))
         finally:
             logger.removeHandler(handler)
             logging.getLogger("uvicorn.error").removeHandler(handler)
-            if self.gate.journal is not None:
-                self.gate.journal.close()
-            if self.gate.tracing is not None:
-                self.gate.tracing.close()
-        return self.ending
+            if self.pipeline.journal is not None:
+                self.pipeline.journal.close()
+            if self.pipeline.tracing is not None:
+                self.pipeline.tracing.close()
+        return self.report
 
     async def _serve(self, listener: socket.socket) -> None:
         try:
             await asyncio.gather(*(desk.start() for desk in self.desks.values()))
-            collect_less()
+            tune_gc()
             sweeping = asyncio.create_task(self._sweep())
             await self._server.serve([listener])
             sweeping.cancel()
@@ -181,13 +185,13 @@ class Front:
             await asyncio.sleep(SWEEP_SECONDS)
             now = time.monotonic()
             for connection in list(self._server.server_state.connections):
-                if isinstance(connection, Lane):
+                if isinstance(connection, FastHttpProtocol):
                     connection.sweep(now)
 
     def quit(self) -> None:
         """End at once, since the process that answers is gone; from any thread."""
-        if self.gate.journal is not None:
-            self.gate.journal.close()
+        if self.pipeline.journal is not None:
+            self.pipeline.journal.close()
         os._exit(1)
 
     def stop(self) -> None:
@@ -205,35 +209,35 @@ class Front:
 
     async def drain(self) -> None:
         """Finish what is in flight, answer the rest with 503, close the sockets, let the workers clean up."""
-        began, gate = time.monotonic(), self.gate
+        began, pipeline = time.monotonic(), self.pipeline
         until = began + self._options.drain
-        in_flight, sockets = self._in_flight(), len(gate.sockets)
+        in_flight, sockets = self._in_flight(), len(pipeline.sockets)
         self._on_stop(in_flight)
-        gate.leaving = True
-        for open_socket in list(gate.sockets):
+        pipeline.leaving = True
+        for open_socket in list(pipeline.sockets):
             open_socket.stop_reading()
         if self._hands_over:
             await self._part(min(until, began + _HANDOVER_SECONDS))
-        gate.draining = True
+        pipeline.draining = True
         # What is in flight ends elsewhere, in many ways.
         while self._in_flight() and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
             await asyncio.sleep(_POLL)
         refused = self._in_flight()
         for desk in self.desks.values():
             desk.refuse_all(503, "draining", STOPPING)
-        for lane in self._lanes():
-            lane.refuse_arriving()
-        for open_socket in list(gate.sockets):
+        for protocol in self._protocols():
+            protocol.refuse_arriving()
+        for open_socket in list(pipeline.sockets):
             open_socket.close("the server is stopping")
         finished = max(0, in_flight - refused)
         if not self._forced:
             await self._close()
-        self.ending = Ending(finished, refused, sockets, time.monotonic() - began, self._forced)
+        self.report = ShutdownReport(finished, refused, sockets, time.monotonic() - began, self._forced)
 
     async def _part(self, until: float) -> None:
         """Answer what still comes over connections that are open, each of which ends with that."""
-        while self._hands_over and (self._lanes() or self.gate.sockets) and time.monotonic() < until:
-            for open_socket in list(self.gate.sockets):
+        while self._hands_over and (self._protocols() or self.pipeline.sockets) and time.monotonic() < until:
+            for open_socket in list(self.pipeline.sockets):
                 if open_socket.idle:
                     open_socket.close("the server is loaded anew; connect again")
             await asyncio.sleep(_POLL)
@@ -241,17 +245,21 @@ class Front:
     async def _close(self) -> None:
         until = time.monotonic() + GOODBYE_SECONDS
         await asyncio.gather(*(desk.stop() for desk in self.desks.values()))
-        while self.gate.sockets and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
+        while self.pipeline.sockets and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
             await asyncio.sleep(_POLL)
 
     def _in_flight(self) -> int:
         """Requests that wait, are in the works, or whose body or response is on its way."""
         asked = sum(desk.in_hand for desk in self.desks.values())
-        arriving = sum(lane.is_arriving for lane in self._lanes())
+        arriving = sum(protocol.is_arriving for protocol in self._protocols())
         return max(asked + arriving, len(self._server.server_state.tasks))
 
-    def _lanes(self) -> list[Lane]:
-        return [lane for lane in self._server.server_state.connections if isinstance(lane, Lane)]
+    def _protocols(self) -> list[FastHttpProtocol]:
+        return [
+            protocol
+            for protocol in self._server.server_state.connections
+            if isinstance(protocol, FastHttpProtocol)
+        ]
 
     @property
     def _forced(self) -> bool:
@@ -270,12 +278,12 @@ def _summed(counts: Any) -> Mapping[str, int]:
     return total
 
 
-class _Server(uvicorn.Server):
+class _UvicornServer(uvicorn.Server):
     on_ready: Callable[[], None]
 
-    def __init__(self, config: uvicorn.Config, front: Front) -> None:
+    def __init__(self, config: uvicorn.Config, server: HttpServer) -> None:
         super().__init__(config)
-        self._front = front
+        self._http_server = server
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -287,7 +295,7 @@ class _Server(uvicorn.Server):
             server.close()
         for listener in sockets or []:
             listener.close()
-        await self._front.drain()
+        await self._http_server.drain()
         if not self.force_exit:
             await super().shutdown(sockets)
 

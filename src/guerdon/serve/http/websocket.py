@@ -12,9 +12,9 @@ from urllib.parse import parse_qs
 from pydantic_core import from_json
 
 from guerdon.serve.formats import FORMATS
-from guerdon.serve.formats.openenv import TYPES, OpenEnvFormat, Session, Turn
-from guerdon.serve.http.idempotency import Reply
-from guerdon.serve.http.pipeline import Asking, Endpoint, Gate, Headers, error_reply
+from guerdon.serve.formats.openenv import TYPES, OpenEnvCodec, OpenEnvFormat, SessionCommand
+from guerdon.serve.http.idempotency import HttpReply
+from guerdon.serve.http.pipeline import Headers, InboundRequest, RequestPipeline, RewardEndpoint, error_reply
 from guerdon.serve.http.websocket_frames import (
     CLOSE,
     GOING_AWAY,
@@ -41,29 +41,34 @@ GOODBYE_SECONDS = 2.0
 _UNREAD_SECONDS = 0.5
 
 
-class Socket(asyncio.Protocol):
+class WebSocketConnection(asyncio.Protocol):
     """Answers each text frame by one or several, in the order in which the answers come."""
 
     def __init__(
-        self, gate: Gate, transport: asyncio.Transport, url: bytes, headers: Headers, client: str
+        self,
+        pipeline: RequestPipeline,
+        transport: asyncio.Transport,
+        url: bytes,
+        headers: Headers,
+        client: str,
     ) -> None:
-        self._gate, self._transport, self._headers, self.client = gate, transport, headers, client
+        self._pipeline, self._transport, self._headers, self.client = pipeline, transport, headers, client
         path, _, query = url.decode("latin-1").partition("?")
         self._path = path
-        self._endpoint = gate.socket_endpoints.get(path)
+        self._endpoint = pipeline.socket_endpoints.get(path)
         self._session = parse_qs(query).get("session", [""])[0][:_SESSION_LENGTH]
-        self._reader = FrameReader(gate.max_body)
-        self._flying: dict[Asking, None] = {}
+        self._reader = FrameReader(pipeline.max_body)
+        self._flying: dict[InboundRequest, None] = {}
         self._out: list[bytes] = []
         self._loop = asyncio.get_running_loop()
         self._paused = self._stuck = self._closing = self._looking = self._deaf = self._garbled = False
-        self._environment: _Environment | None = None
+        self._environment: _OpenEnvSession | None = None
 
     def begin(self) -> None:
         """Answer the handshake."""
         known = dict(self._headers)
         accept = accept_of(known.get(b"sec-websocket-key", b""))
-        reply = self._gate.refuse(self._headers, self._endpoint)
+        reply = self._pipeline.refuse(self._headers, self._endpoint)
         if self._endpoint is None:
             reply = reply or error_reply(404, "not_found", f"no socket is served at {self._path}")
         elif known.get(b"sec-websocket-version") != b"13" or accept is None:
@@ -76,11 +81,11 @@ class Socket(asyncio.Protocol):
             return
         lines = b"upgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: " + accept
         self._transport.write(b"HTTP/1.1 101 Switching Protocols\r\n" + lines + b"\r\n\r\n")
-        self._gate.sockets.add(self)
+        self._pipeline.sockets.add(self)
 
-    def _refuse(self, reply: Reply) -> None:
-        request_id = self._gate.request_id(self._headers)
-        self._gate.refused("GET", self._path, reply, request_id, self.client)
+    def _refuse(self, reply: HttpReply) -> None:
+        request_id = self._pipeline.request_id(self._headers)
+        self._pipeline.refused("GET", self._path, reply, request_id, self.client)
         known = (*reply.headers, (b"x-request-id", request_id.encode("latin-1")))
         headers = b"".join(name + b": " + value + b"\r\n" for name, value in known)
         status = b"HTTP/1.1 %d %s\r\n" % (reply.status, HTTPStatus(reply.status).phrase.encode())
@@ -116,11 +121,11 @@ class Socket(asyncio.Protocol):
         assert endpoint is not None
         if (self._environment is not None or b'"type"' in payload[:_TYPE_BYTES]) and self._is_turn(payload):
             return
-        asking = _Asking(self, self._gate, endpoint, payload)
-        self._flying[asking] = None
+        inbound = _WebSocketRequest(self, self._pipeline, endpoint, payload)
+        self._flying[inbound] = None
         # A client that comes back sends again what was not answered, word for word.
         key = (self._session, self._path, len(payload), hash(payload)) if self._session else None
-        self._gate.begin_known(asking, key)
+        self._pipeline.begin_known(inbound, key)
 
     def _is_turn(self, payload: bytes) -> bool:
         """Whether a frame is OpenEnv's, as all are that come after the first such; it is answered then."""
@@ -128,18 +133,18 @@ class Socket(asyncio.Protocol):
         if self._environment is None:
             if self._path.endswith("/v1/ws") or not _has_type(payload):
                 return False
-            self._environment = _Environment(self, self._gate, self._endpoint)
+            self._environment = _OpenEnvSession(self, self._pipeline, self._endpoint)
         self._environment.receive(payload)
         return True
 
-    def fly(self, asking: Asking) -> None:
+    def fly(self, inbound: InboundRequest) -> None:
         """Have a turn of OpenEnv's answered."""
-        self._flying[asking] = None
-        self._gate.begin_known(asking, None)
+        self._flying[inbound] = None
+        self._pipeline.begin_known(inbound, None)
 
-    def answer(self, asking: Asking, reply: Reply) -> None:
+    def answer(self, inbound: InboundRequest, reply: HttpReply) -> None:
         """Write the frames of a reply."""
-        self._flying.pop(asking, None)
+        self._flying.pop(inbound, None)
         if self._closing:
             return
         for line in reply.body.split(b"\n"):
@@ -218,8 +223,8 @@ class Socket(asyncio.Protocol):
             return
         self._write(close_frame(code, reason))
         self._closing = True
-        for asking in self._flying:
-            self._gate.drop(asking)
+        for inbound in self._flying:
+            self._pipeline.drop(inbound)
         self._flying.clear()
         if self._paused and not self._transport.is_closing():
             self._transport.resume_reading()  # for the client's own close frame
@@ -239,36 +244,40 @@ class Socket(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True
-        self._gate.sockets.discard(self)
-        for asking in self._flying:
-            self._gate.drop(asking)
+        self._pipeline.sockets.discard(self)
+        for inbound in self._flying:
+            self._pipeline.drop(inbound)
         self._flying.clear()
 
 
-class _Asking(Asking):
+class _WebSocketRequest(InboundRequest):
     method = "WS"
     headers: Headers = ()
 
-    def __init__(self, socket: Socket, gate: Gate, endpoint: Endpoint, payload: bytes) -> None:
+    def __init__(
+        self, socket: WebSocketConnection, pipeline: RequestPipeline, endpoint: RewardEndpoint, payload: bytes
+    ) -> None:
         # What the base class does, but for the id, which is made where somebody asks for it.
-        self._gate, self.endpoint, self.body, self.choices = gate, endpoint, payload, endpoint.choices
+        self._pipeline, self.endpoint, self.body, self.choices = pipeline, endpoint, payload, endpoint.choices
         self._socket, self.client = socket, socket.client
         self.started = perf_counter()
 
     @cached_property
     def request_id(self) -> str:  # type: ignore[override]
-        return self._gate.new_id()
+        return self._pipeline.new_id()
 
-    def reply(self, reply: Reply) -> None:
+    def reply(self, reply: HttpReply) -> None:
         self._socket.answer(self, reply)
 
 
-class _Environment:
+class _OpenEnvSession:
     """A client of OpenEnv's: its messages carry no number, so each is answered before the next is read."""
 
-    def __init__(self, socket: Socket, gate: Gate, endpoint: Endpoint) -> None:
-        self._socket, self._gate, self._endpoint = socket, gate, endpoint
-        self._session = Session()
+    def __init__(
+        self, socket: WebSocketConnection, pipeline: RequestPipeline, endpoint: RewardEndpoint
+    ) -> None:
+        self._socket, self._pipeline, self._endpoint = socket, pipeline, endpoint
+        self._session = OpenEnvCodec()
         self._messages: deque[bytes] = deque()
         self._busy = False
 
@@ -292,25 +301,30 @@ class _Environment:
                 self._socket.close("", NORMAL)
             else:
                 self._busy = True
-                self._socket.fly(_Step(self, self._socket, self._gate, self._endpoint, turn))
+                self._socket.fly(_OpenEnvRequest(self, self._socket, self._pipeline, self._endpoint, turn))
 
-    def answer(self, step: _Step, reply: Reply) -> None:
+    def answer(self, step: _OpenEnvRequest, reply: HttpReply) -> None:
         """Send what came of a message, and take the next."""
         self._busy = False
         body = self._session.answer(step.turn, reply.status, reply.body)
-        self._socket.answer(step, Reply(reply.status, body))
+        self._socket.answer(step, HttpReply(reply.status, body))
         self._go_on()
 
 
-class _Step(_Asking):
+class _OpenEnvRequest(_WebSocketRequest):
     def __init__(
-        self, environment: _Environment, socket: Socket, gate: Gate, endpoint: Endpoint, turn: Turn
+        self,
+        environment: _OpenEnvSession,
+        socket: WebSocketConnection,
+        pipeline: RequestPipeline,
+        endpoint: RewardEndpoint,
+        turn: SessionCommand,
     ) -> None:
-        super().__init__(socket, gate, endpoint, turn.body)
+        super().__init__(socket, pipeline, endpoint, turn.body)
         self._environment, self.turn = environment, turn
         self.choices = ((_OPENENV, turn.op),)
 
-    def reply(self, reply: Reply) -> None:
+    def reply(self, reply: HttpReply) -> None:
         self._environment.answer(self, reply)
 
 

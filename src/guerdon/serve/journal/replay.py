@@ -10,15 +10,15 @@ from guerdon.errors import InputError
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.outcome import Outcome, unpack
 from guerdon.scoring.run import DEFAULT_BATCH, stream
-from guerdon.serve.formats.base import Detail, Format, RefusedError, Served
-from guerdon.serve.journal.store import Recorded, Score
+from guerdon.serve.formats.base import Detail, Format, RefusedError, RewardInfo
+from guerdon.serve.journal.store import JournalRecord, Score
 from guerdon.types import EvaluateResult, Sample
 
 _CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ScoreChange:
     """A sample whose verdict is another one than was recorded."""
 
     index: int
@@ -39,23 +39,23 @@ class Replayed:
     version: str
     """The version of the reward that the recorded scores are from."""
     samples: int = 0
-    changes: list[Change] = field(default_factory=list)
+    changes: list[ScoreChange] = field(default_factory=list)
     skipped: str | None = None
     """Why it was not scored again."""
 
 
 @dataclass(slots=True)
-class _Job:
+class _ReplayTask:
     replayed: Replayed
     before: Sequence[Score]
     samples: Sequence[Sample | Outcome]
 
 
 def replay(
-    rows: Iterable[Recorded],
+    rows: Iterable[JournalRecord],
     reward: RewardFunction,
     formats: Iterable[Format],
-    served: Served,
+    served: RewardInfo,
     *,
     timeout: float | None = None,
     workers: int | None = None,
@@ -66,7 +66,7 @@ def replay(
     or whose body is not there, are skipped. Raises BindingError where the reward needs what no sample has.
     """
     by_name = {format.name: format for format in formats}
-    jobs: list[_Job] = []
+    jobs: list[_ReplayTask] = []
     everything: list[Replayed] = []
     for row in rows:
         replayed = Replayed(row.id, row.request_id, row.time, row.version)
@@ -84,7 +84,7 @@ class _SkippedError(Exception):
     pass
 
 
-def _job_of(row: Recorded, replayed: Replayed, format: Format | None, served: Served) -> _Job:
+def _job_of(row: JournalRecord, replayed: Replayed, format: Format | None, served: RewardInfo) -> _ReplayTask:
     if not row.scores:
         raise _SkippedError(f"it was answered {row.status} and not scored")
     if row.request is None:
@@ -100,7 +100,7 @@ def _job_of(row: Recorded, replayed: Replayed, format: Format | None, served: Se
         samples = [Outcome(None, error=error, kind=InputError.kind)] * len(before)
     if len(samples) != len(before):
         raise _SkippedError(f"{len(before)} scores were recorded, and its body holds {len(samples)} samples")
-    return _Job(replayed, before, samples)
+    return _ReplayTask(replayed, before, samples)
 
 
 def _text_of(detail: Detail) -> str:
@@ -109,7 +109,7 @@ def _text_of(detail: Detail) -> str:
     return "; ".join(f"{'.'.join(map(str, item.get('loc', ())))}: {item.get('msg')}" for item in detail[:3])
 
 
-def _known(row: Recorded) -> Sequence[Score]:
+def _known(row: JournalRecord) -> Sequence[Score]:
     """The recorded scores; the kind of a failure in its place where there is only one that it can be."""
     kinds = list(row.failures)
     if len(kinds) == 1 and sum(score is None for score in row.scores) == row.failures[kinds[0]]:
@@ -117,7 +117,7 @@ def _known(row: Recorded) -> Sequence[Score]:
     return row.scores
 
 
-def _groups(jobs: Sequence[_Job], reward: RewardFunction) -> Iterator[tuple[int, list[_Job]]]:
+def _groups(jobs: Sequence[_ReplayTask], reward: RewardFunction) -> Iterator[tuple[int, list[_ReplayTask]]]:
     """Jobs that are scored in one run, with the size of its batches."""
     if not reward.is_batch:
         yield DEFAULT_BATCH, list(jobs)
@@ -126,12 +126,16 @@ def _groups(jobs: Sequence[_Job], reward: RewardFunction) -> Iterator[tuple[int,
         yield max(size, 1), [job for job in jobs if _live(job) == size]
 
 
-def _live(job: _Job) -> int:
+def _live(job: _ReplayTask) -> int:
     return sum(isinstance(sample, Sample) for sample in job.samples)
 
 
 def _score(
-    jobs: Sequence[_Job], reward: RewardFunction, batch_size: int, timeout: float | None, workers: int | None
+    jobs: Sequence[_ReplayTask],
+    reward: RewardFunction,
+    batch_size: int,
+    timeout: float | None,
+    workers: int | None,
 ) -> None:
     samples = [sample for job in jobs for sample in job.samples if isinstance(sample, Sample)]
     results: Iterator[EvaluateResult] = iter(())
@@ -144,7 +148,7 @@ def _score(
             result = next(results) if isinstance(sample, Sample) else unpack(sample, None)
             if not _same(before, result):
                 after = result.error_kind if result.score is None else result.score
-                job.replayed.changes.append(Change(index, before, after, result.error or result.reason))
+                job.replayed.changes.append(ScoreChange(index, before, after, result.error or result.reason))
 
 
 def _same(before: Score, result: EvaluateResult) -> bool:

@@ -77,7 +77,7 @@ _INSERT = f"INSERT INTO requests ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' 
 
 
 @dataclass(kw_only=True, slots=True)
-class Entry:
+class JournalEntry:
     """A request and how it was answered, as the server has them; secrets are taken out when it is written."""
 
     request_id: str
@@ -122,7 +122,7 @@ class Journal:
         """Entries that were not written, for want of time or because the disk is full."""
         self._max_bytes = max_bytes
         self._connection = _open_to_write(self.path, max_bytes)
-        self._queue: deque[Entry] = deque()
+        self._queue: deque[JournalEntry] = deque()
         self._put = self._taken = 0
         self._recorded = self._settled = 0
         self._said = ""
@@ -140,7 +140,7 @@ class Journal:
     ) -> None:
         self.close()
 
-    def record(self, entry: Entry) -> None:
+    def record(self, entry: JournalEntry) -> None:
         """Have an entry written, soon; never waits. Call it from one thread only."""
         size = _OVERHEAD + len(entry.request) + len(entry.response) + 8 * len(entry.scores)
         if self._closing or self._put - self._taken + size > _QUEUED_BYTES:
@@ -179,9 +179,9 @@ class Journal:
                 if closing:
                     return
 
-    def _take(self) -> list[Entry]:
+    def _take(self) -> list[JournalEntry]:
         """Entries for one transaction, which must not outgrow the write-ahead log's share."""
-        batch: list[Entry] = []
+        batch: list[JournalEntry] = []
         size = 0
         while self._queue and size < self._max_bytes // 16:
             entry = self._queue.popleft()
@@ -191,7 +191,7 @@ class Journal:
             batch.append(entry)
         return batch
 
-    def _settle(self, batch: Sequence[Entry]) -> None:
+    def _settle(self, batch: Sequence[JournalEntry]) -> None:
         try:
             if not self._has_room():
                 raise OSError("another process has been reading it for long, so that it cannot be trimmed")
@@ -258,7 +258,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("COMMIT")
 
 
-def _row_of(entry: Entry, most: int) -> tuple[Any, ...]:
+def _row_of(entry: JournalEntry, most: int) -> tuple[Any, ...]:
     bodies = [_stored(body) if len(body) <= most else None for body in (entry.request, entry.response)]
     scores = json.dumps(list(entry.scores), allow_nan=False)
     size = _OVERHEAD + sum(len(body or b"") for body in bodies) + len(scores)
@@ -351,7 +351,7 @@ def _migrate(connection: sqlite3.Connection) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recorded:
+class JournalRecord:
     """A request as the journal has it."""
 
     id: int
@@ -375,7 +375,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Query:
+class JournalQuery:
     """Which of the recorded requests; by default all."""
 
     reward: str | None = None
@@ -412,14 +412,14 @@ class Query:
         return " AND ".join(parts), values
 
 
-_EVERYTHING = Query()
+_EVERYTHING = JournalQuery()
 _PAGE = 50
 _SMALL = ("id", *(name for name in _COLUMNS if name not in ("request", "response", "size")))
 
 
 def read_journal(
-    path: str | os.PathLike[str], query: Query = _EVERYTHING, *, bodies: bool = False
-) -> Iterator[Recorded]:
+    path: str | os.PathLike[str], query: JournalQuery = _EVERYTHING, *, bodies: bool = False
+) -> Iterator[JournalRecord]:
     """The recorded requests that a query means, oldest first.
 
     The file may be written meanwhile: it is read a few requests at a time, which does not hold it up. Raises
@@ -443,13 +443,13 @@ def read_journal(
                 yield _recorded(dict(zip(names, row, strict=True)))
 
 
-def _recorded(row: dict[str, Any]) -> Recorded:
+def _recorded(row: dict[str, Any]) -> JournalRecord:
     for name in ("headers", "scores", "failures"):
         row[name] = json.loads(row[name])
     for name in ("request", "response"):
         if isinstance(body := row.get(name), str):
             row[name] = body.encode()
-    return Recorded(**row)
+    return JournalRecord(**row)
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
@@ -491,22 +491,22 @@ def adaptive_requests(
 
     The address is only told, from the Host header that the caller sent; nothing is ever sent there.
     """
-    return [_as_adaptive(row, scheme) for row in read_journal(path, Query(last=last), bodies=True)]
+    return [_as_adaptive(row, scheme) for row in read_journal(path, JournalQuery(last=last), bodies=True)]
 
 
-def url_of(row: Recorded, scheme: str = "http") -> str:
+def request_url(row: JournalRecord, scheme: str = "http") -> str:
     """The address that a request was sent to, as its caller gave it."""
     return f"{scheme}://{row.headers.get('host', '')}{row.path}"
 
 
-def _as_adaptive(row: Recorded, scheme: str) -> dict[str, Any]:
+def _as_adaptive(row: JournalRecord, scheme: str) -> dict[str, Any]:
     from datetime import UTC, datetime
 
     return {
         "id": row.request_id,
         "req_date": datetime.fromtimestamp(row.time, UTC).isoformat(),
         "method": row.method,
-        "url": url_of(row, scheme),
+        "url": request_url(row, scheme),
         "path": row.path.partition("?")[0],
         "headers": dict(row.headers),
         "body": (row.request or b"").decode("utf-8", "replace"),

@@ -28,10 +28,10 @@ from guerdon.reward.loading.modules import loaded_files
 from guerdon.reward.registry import get_reward_function
 from guerdon.scoring.process.ipc import Frames, frame
 from guerdon.serve.options import ServeOptions
-from guerdon.serve.run import Post, bound, named, new_front, post_of, url_of
+from guerdon.serve.run import RewardSpec, bind_socket, new_server, resolve_rewards, server_url, spec_of
 
 if TYPE_CHECKING:
-    from guerdon.serve.http.server import Ending
+    from guerdon.serve.http.server import ShutdownReport
 
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[3]); "
@@ -47,7 +47,7 @@ Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RewardRef:
     """A reward as somebody asks for it to be served."""
 
     spec: str
@@ -57,22 +57,22 @@ class Wanted:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
-def posts_of(wanted: Sequence[Wanted], options: ServeOptions) -> list[Post]:
+def load_specs(wanted: Sequence[RewardRef], options: ServeOptions) -> list[RewardSpec]:
     """Load rewards. Raises what ``get_reward_function`` raises, and InputError where two have one name."""
     rewards = []
     for each in wanted:
         reward = get_reward_function(each.spec, **each.parameters)
         rewards.append(reward if each.name is None else reward.with_name(each.name))
-    return [post_of(reward, options) for reward in named(rewards)]
+    return [spec_of(reward, options) for reward in resolve_rewards(rewards)]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReloadCallbacks:
     """What a server that reloads is to tell, and to whom."""
 
-    ready: Callable[[str, Sequence[Post]], None]
+    ready: Callable[[str, Sequence[RewardSpec]], None]
     """The URL and the rewards, once requests are answered."""
-    reloaded: Callable[[Sequence[Post]], None]
+    reloaded: Callable[[Sequence[RewardSpec]], None]
     """The rewards, once a change is served."""
     failed: Callable[[str], None]
     """Why a change is not served."""
@@ -81,34 +81,41 @@ class Told:
 
 
 def serve_reloading(
-    options: ServeOptions, wanted: Sequence[Wanted], told: Told, listener: socket.socket | None = None
-) -> Ending:
+    options: ServeOptions,
+    wanted: Sequence[RewardRef],
+    told: ReloadCallbacks,
+    listener: socket.socket | None = None,
+) -> ShutdownReport:
     """Serve until SIGTERM or Ctrl-C, and load the rewards anew when one of their files changes.
 
     Files are those of the rewards and of all modules that they import and that are not installed packages. Where a
     change does not load, the server goes on as before. Raises the error for which the rewards do not load at the
     start, CrashError where the server ends by itself, KeyboardInterrupt after a second Ctrl-C.
     """
-    with listener or bound(options.host, options.port) as socket_bound:
+    with listener or bind_socket(options.host, options.port) as socket_bound:
         return _Supervisor(options, wanted, told, socket_bound).run()
 
 
 class _Supervisor:
     def __init__(
-        self, options: ServeOptions, wanted: Sequence[Wanted], told: Told, listener: socket.socket
+        self,
+        options: ServeOptions,
+        wanted: Sequence[RewardRef],
+        told: ReloadCallbacks,
+        listener: socket.socket,
     ) -> None:
         self._options, self._wanted, self._told, self._listener = options, wanted, told, listener
-        self._url = url_of(options, listener)
-        self._current: _Generation | None = None
-        self._next: _Generation | None = None
-        self._leaving: list[_Generation] = []
-        self._replaced: tuple[_Generation, Sequence[Post]] | None = None
+        self._url = server_url(options, listener)
+        self._current: ServerProcess | None = None
+        self._next: ServerProcess | None = None
+        self._leaving: list[ServerProcess] = []
+        self._replaced: tuple[ServerProcess, Sequence[RewardSpec]] | None = None
         """The server that was replaced and still accepts connections, and what replaces it."""
         self._watch = FileWatch()
         self._signals: list[int] = []
-        self._endings: list[Ending] = []
+        self._reports: list[ShutdownReport] = []
 
-    def run(self) -> Ending:
+    def run(self) -> ShutdownReport:
         with _signals(self._signals.append):
             try:
                 self._next = self._start()
@@ -116,14 +123,14 @@ class _Supervisor:
                     self._turn()
                 return self._stop()
             finally:
-                for generation in self._generations():
-                    generation.kill()
+                for server in self._servers():
+                    server.kill()
 
-    def _generations(self) -> list[_Generation]:
+    def _servers(self) -> list[ServerProcess]:
         return [g for g in (self._current, self._next, *self._leaving) if g is not None]
 
-    def _start(self) -> _Generation:
-        return _Generation(self._options, self._wanted, self._listener)
+    def _start(self) -> ServerProcess:
+        return ServerProcess(self._options, self._wanted, self._listener)
 
     def _turn(self) -> None:
         """Take what the servers say, and look at the files."""
@@ -134,44 +141,44 @@ class _Supervisor:
             self._next = self._start()
 
     def _hear(self) -> None:
-        generations = self._generations()
-        readable, _, _ = select.select(generations, [], [], _POLL)
-        for generation in generations:
-            if generation in readable:
-                for kind, *said in generation.messages():
-                    self._take(generation, kind, said)
+        servers = self._servers()
+        readable, _, _ = select.select(servers, [], [], _POLL)
+        for server in servers:
+            if server in readable:
+                for kind, *said in server.messages():
+                    self._take(server, kind, said)
 
-    def _take(self, generation: _Generation, kind: str, said: list[Any]) -> None:
-        if kind == "ready" and generation is self._next:
-            self._replace_with(generation, *said)
-        elif kind == "failed" and generation is self._next:
+    def _take(self, server: ServerProcess, kind: str, said: list[Any]) -> None:
+        if kind == "ready" and server is self._next:
+            self._replace_with(server, *said)
+        elif kind == "failed" and server is self._next:
             self._failed(*said)
-        elif kind == "stopping" and generation in self._leaving:
-            self._parted(generation)
+        elif kind == "stopping" and server in self._leaving:
+            self._parted(server)
         elif kind == "stopping":
             self._told.stopping(*said)
         elif kind == "ended":
-            self._endings += said if generation not in self._leaving else ()
+            self._reports += said if server not in self._leaving else ()
         elif kind == "gone":
-            self._gone(generation)
+            self._gone(server)
 
     def _replace_with(
-        self, generation: _Generation, posts: Sequence[Post], files: Mapping[str, Stamp]
+        self, server: ServerProcess, specs: Sequence[RewardSpec], files: Mapping[str, Stamp]
     ) -> None:
-        before, self._current, self._next = self._current, generation, None
-        self._watch.set(files, since=generation.started)
+        before, self._current, self._next = self._current, server, None
+        self._watch.set(files, since=server.started)
         if before is None:
-            self._told.ready(self._url, posts)
+            self._told.ready(self._url, specs)
         else:
             before.hand_over()
             self._leaving.append(before)
-            self._replaced = before, posts
+            self._replaced = before, specs
 
-    def _parted(self, generation: _Generation) -> None:
+    def _parted(self, server: ServerProcess) -> None:
         """A server that was replaced accepts no connections any more: from here on all is as the change has it."""
-        if self._replaced is not None and self._replaced[0] is generation:
-            (_, posts), self._replaced = self._replaced, None
-            self._told.reloaded(posts)
+        if self._replaced is not None and self._replaced[0] is server:
+            (_, specs), self._replaced = self._replaced, None
+            self._told.reloaded(specs)
 
     def _failed(self, kind: str, message: str, files: Mapping[str, Stamp]) -> None:
         if self._current is None:
@@ -182,33 +189,33 @@ class _Supervisor:
         self._next = None
         self._told.failed(message)
 
-    def _gone(self, generation: _Generation) -> None:
-        generation.kill()
-        if generation in self._leaving:
-            self._parted(generation)
-            self._leaving.remove(generation)
-        elif generation is self._next:
+    def _gone(self, server: ServerProcess) -> None:
+        server.kill()
+        if server in self._leaving:
+            self._parted(server)
+            self._leaving.remove(server)
+        elif server is self._next:
             self._failed(CrashError.kind, "the server process ended while it loaded the rewards", {})
-        elif generation is self._current:
+        elif server is self._current:
             self._current = None
             if not self._signals:
                 raise CrashError("the server process ended by itself")
 
-    def _stop(self) -> Ending:
-        from guerdon.serve.http.server import Ending
+    def _stop(self) -> ShutdownReport:
+        from guerdon.serve.http.server import ShutdownReport
 
         self._listener.close()
         if self._next is not None:
             self._next.kill()
             self._next = None
-        for generation in self._generations():
-            generation.stop()
+        for server in self._servers():
+            server.stop()
         until = time.monotonic() + self._options.drain + _SLACK
-        while self._generations() and time.monotonic() < until:
+        while self._servers() and time.monotonic() < until:
             if signal.SIGINT in self._signals[1:]:
                 raise KeyboardInterrupt
             self._hear()
-        return sum(self._endings, Ending())
+        return sum(self._reports, ShutdownReport())
 
 
 @contextlib.contextmanager
@@ -224,10 +231,10 @@ def _signals(take: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-class _Generation:
+class ServerProcess:
     """A server process, seen from the one that watches."""
 
-    def __init__(self, options: ServeOptions, wanted: Sequence[Wanted], listener: socket.socket) -> None:
+    def __init__(self, options: ServeOptions, wanted: Sequence[RewardRef], listener: socket.socket) -> None:
         self.started = time.time_ns()
         self._frames = Frames()
         self._link, theirs = socket.socketpair()
@@ -301,7 +308,7 @@ def _serve(
     frames: Frames,
     listener: socket.socket,
     options: ServeOptions,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[RewardRef],
 ) -> None:
     def tell(*message: Any) -> None:
         with sending:
@@ -310,18 +317,18 @@ def _serve(
     sending = threading.Lock()
     ready = threading.Event()
     try:
-        posts = posts_of(wanted, options)
+        specs = load_specs(wanted, options)
         # Not what loads them, which is for the workers alone.
-        summary = [Post(post.name, post.version, post.limits, None) for post in posts]
-        with new_front(options, posts) as front:
-            threading.Thread(target=_obey, args=(link, frames, front), daemon=True).start()
+        summary = [RewardSpec(spec.name, spec.version, spec.limits, None) for spec in specs]
+        with new_server(options, specs) as server:
+            threading.Thread(target=_obey, args=(link, frames, server), daemon=True).start()
 
             def now_ready() -> None:
                 ready.set()
                 tell("ready", summary, watched_files())
 
-            ending = front.run(listener, now_ready, lambda in_flight: tell("stopping", in_flight))
-        tell("ended", ending)
+            report = server.run(listener, now_ready, lambda in_flight: tell("stopping", in_flight))
+        tell("ended", report)
     except (Exception, SystemExit) as error:  # the edge: it is for the process that watches
         if ready.is_set():
             raise
@@ -329,16 +336,16 @@ def _serve(
         tell("failed", kind_of(error), message, watched_files(error))
 
 
-def _obey(link: socket.socket, frames: Frames, front: Any) -> None:
+def _obey(link: socket.socket, frames: Frames, server: Any) -> None:
     """Stop when the process that watches says so, or is gone."""
     with contextlib.suppress(OSError):
         while data := link.recv(_PIECE):
             for (order,) in frames.feed(data):
                 if order == "hand over":
-                    front.hand_over()
+                    server.hand_over()
                 else:
-                    front.stop()
-    front.stop()
+                    server.stop()
+    server.stop()
 
 
 # Which files there are, and whether they changed.

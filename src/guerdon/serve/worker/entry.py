@@ -40,10 +40,10 @@ class RewardResident(Resident):
         self._reward.prepare()
 
     def run(self, connection: socket.socket, frames: Frames, slot: Slot, pending: list[Any]) -> None:
-        collect_less()
+        tune_gc()
         servant = Servant(self._reward, slot)
         if self._reward.is_async or servant.server is not None:
-            runner = asyncio.Runner(loop_factory=fast_loop())
+            runner = asyncio.Runner(loop_factory=uvloop_factory())
             with runner:
                 runner.run(self.serve(servant, connection, frames, pending))
                 os._exit(0)  # a task may hold on, and nobody waits for its result any more
@@ -57,7 +57,7 @@ class RewardResident(Resident):
         await _Loop(servant, connection, frames, self._timeout, self._concurrency).serve(pending)
 
 
-def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def uvloop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """uvloop's event loop where it is installed; it halves what the sockets cost."""
     try:
         import uvloop
@@ -67,7 +67,7 @@ def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-def collect_less() -> None:
+def tune_gc() -> None:
     """Have the garbage collector look less often, in a process that does nothing but answer calls.
 
     A request makes some ten objects that live until it is answered; by default the collector walks them and all

@@ -23,7 +23,7 @@ from guerdon.scoring.outcome import Outcome, failure, pack
 from guerdon.scoring.process.ipc import Slot
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.adaptive import AdaptiveFormat, ServerReader, reply_of, written_one
-from guerdon.serve.formats.base import Asked, RefusedError, Served, json_bytes, read_object
+from guerdon.serve.formats.base import ParsedRequest, RefusedError, RewardInfo, json_bytes, read_object
 from guerdon.serve.messages import TOGETHER, Answer, Call
 from guerdon.serve.worker.tasks import SampleWork, ServerWork, Work, failures_of, items_of, known_of
 
@@ -108,7 +108,7 @@ class Servant:
     def work(self, call: Call) -> Work:
         """What a call asks. Raises RefusedError."""
         if call.rows is not None:
-            return SampleWork(self.reward, self.served, Asked(items_of(call.rows)))
+            return SampleWork(self.reward, self.served, ParsedRequest(items_of(call.rows)))
         choice = call.choices[0] if len(call.choices) == 1 else _chosen(call)
         format = FORMATS[choice[0]]
         if self._reader is not None and isinstance(format, AdaptiveFormat):
@@ -122,7 +122,7 @@ class Servant:
         """The response to a call whose parts have all been scored."""
         assert call.outcomes is not None
         (choice,) = call.choices
-        asked = Asked([], pickle.loads(call.context))
+        asked = ParsedRequest([], pickle.loads(call.context))
         work = SampleWork(self.reward, self.served, asked, choice, FORMATS[choice[0]])
         return work.answer(call.id, time.perf_counter() - started, call.outcomes)
 
@@ -195,11 +195,11 @@ def _chosen(call: Call) -> tuple[int, str]:
     )
 
 
-def served_of(reward: RewardFunction) -> Served:
+def served_of(reward: RewardFunction) -> RewardInfo:
     """What formats may know of a reward."""
     server = server_behind(reward)
     schema = server.metadata_cls if server is not None else reward.options.metadata_schema
-    return Served(reward.name, reward.version, reward.parameters, schema)
+    return RewardInfo(reward.name, reward.version, reward.parameters, schema)
 
 
 def server_behind(reward: RewardFunction) -> RewardServer[Any] | None:

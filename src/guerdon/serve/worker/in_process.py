@@ -21,7 +21,7 @@ from guerdon.errors import CrashError
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.process.channel import Channel, Ends
 from guerdon.scoring.process.ipc import Frames, Slot
-from guerdon.serve.worker.entry import RewardResident, fast_loop
+from guerdon.serve.worker.entry import RewardResident, uvloop_factory
 from guerdon.serve.worker.handler import Servant
 
 log = logging.getLogger("guerdon.serve")
@@ -38,7 +38,7 @@ class _Abandoned(BaseException):
 @contextlib.contextmanager
 def _loop() -> Iterator[asyncio.AbstractEventLoop]:
     """An event loop that waits at its end only a moment for those who refuse to be cancelled."""
-    loop = (fast_loop() or asyncio.new_event_loop)()
+    loop = (uvloop_factory() or asyncio.new_event_loop)()
     loop.set_exception_handler(_complain)
     asyncio.set_event_loop(loop)
     try:

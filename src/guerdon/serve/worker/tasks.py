@@ -15,8 +15,8 @@ from guerdon.scoring.outcome import Outcome, pack
 from guerdon.scoring.process.ipc import Slot
 from guerdon.scoring.row_pickle import row_bytes
 from guerdon.scoring.worker.entry import ascore_samples, samples_of, score_samples
-from guerdon.serve.formats.adaptive import Reply, ServerRequests, reply_of, written
-from guerdon.serve.formats.base import Asked, Format, Served
+from guerdon.serve.formats.adaptive import EncodedResponse, ServerRequests, reply_of, written
+from guerdon.serve.formats.base import Format, ParsedRequest, RewardInfo
 from guerdon.serve.messages import EVERY, Answer
 from guerdon.types import Sample
 
@@ -88,8 +88,8 @@ class SampleWork(Work):
     def __init__(
         self,
         reward: RewardFunction,
-        served: Served,
-        asked: Asked,
+        served: RewardInfo,
+        asked: ParsedRequest,
         choice: tuple[int, str] = (0, ""),
         format: Format | None = None,
     ) -> None:
@@ -159,7 +159,7 @@ class ServerWork(Work):
         self.items = list(zip(asked.requests, asked.ids, strict=False))
         self.whole = choice[1] == "batch_score" and server.overrides_batch_score()
 
-    def run(self, item: Any) -> Reply | Outcome:
+    def run(self, item: Any) -> EncodedResponse | Outcome:
         try:
             return reply_of(run_at_once(self._score(item[0])), item[1], self._reward.name)
         except (Exception, SystemExit) as error:  # the edge: what a reward raises is its item's failure
@@ -193,7 +193,7 @@ class ServerWork(Work):
                 append(self._failure(error))
         return results
 
-    async def fly(self, item: Any) -> Reply | Outcome:
+    async def fly(self, item: Any) -> EncodedResponse | Outcome:
         try:
             result: Any = self._score(item[0])
             if inspect.isawaitable(result):
@@ -229,7 +229,7 @@ class ServerWork(Work):
         results: list[Any] = run_at_once(self.fly_all(items))
         return results
 
-    def answer(self, call_id: int, seconds: float, results: Sequence[Reply | Outcome]) -> Answer:
+    def answer(self, call_id: int, seconds: float, results: Sequence[EncodedResponse | Outcome]) -> Answer:
         status, body = written(self._choice[1], self._ids, results)
         # A failure is an Outcome, of six fields; a reply has two.
         scores: list[Any] = [reply[0] if len(reply) == 2 else None for reply in results]

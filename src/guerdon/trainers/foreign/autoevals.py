@@ -14,7 +14,14 @@ from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import constructor_names
 from guerdon.reward.options import RewardOptions
 from guerdon.reward.scorers.base import CallArguments
-from guerdon.trainers.foreign.base import Adopted, columns_of, made, refuse_parameters, slug, truth_of
+from guerdon.trainers.foreign.base import (
+    ForeignScorer,
+    columns_of,
+    instantiate,
+    refuse_parameters,
+    slug,
+    truth_of,
+)
 from guerdon.types import EvaluateResult, Sample
 
 _RESERVED = ("self", "output", "expected")
@@ -48,7 +55,7 @@ def scorer_of(target: Any, fixed: Mapping[str, Any]) -> AutoevalsScorer | None:
         return None
     if isinstance(target, type):
         names = constructor_names(target)
-        target = made(target, {n: v for n, v in fixed.items() if n in names})
+        target = instantiate(target, {n: v for n, v in fixed.items() if n in names})
         return AutoevalsScorer(target, fixed, {n: v for n, v in fixed.items() if n not in names})
     return AutoevalsScorer(target, fixed, fixed)
 
@@ -58,7 +65,7 @@ def _named(cls: type, name: str) -> bool:
     return any(b.__name__ == name and b.__module__.partition(".")[0] == "autoevals" for b in cls.__mro__)
 
 
-class AutoevalsScorer(Adopted):
+class AutoevalsScorer(ForeignScorer):
     """Calls ``eval``, or ``eval_async`` where that is more than the former in a coroutine."""
 
     package = "autoevals"
@@ -119,9 +126,9 @@ class AutoevalsScorer(Adopted):
             return to_result(score, self.name)
         if score.error is not None:
             raise ExecutionError(f"{self.name} failed: {score.error}", reward=self.name)
-        told = score.metadata or {}
-        numbers = {n: v for n, v in told.items() if type(v) in (int, float) and math.isfinite(v)}
-        reason = told.get("rationale") or told.get("reason")
+        details = score.metadata or {}
+        numbers = {n: v for n, v in details.items() if type(v) in (int, float) and math.isfinite(v)}
+        reason = details.get("rationale") or details.get("reason")
         return to_result({"score": score.score, "reason": reason, "metrics": numbers}, self.name)
 
 

@@ -17,7 +17,7 @@ from guerdon.reward.versioning.version import DependencySnapshot, fingerprint
 from guerdon.types import EvaluateResult, Sample
 
 
-class Adopted(Scorer):
+class ForeignScorer(Scorer):
     """An object of another package, called as that package calls it.
 
     It scores one sample at a time. What the object raises is its sample's failure, as with any reward.
@@ -63,8 +63,8 @@ def fingerprint_data_of(target: Any, package: str, snapshot: DependencySnapshot)
         held = [held, _state(target.__self__)]
     elif owner is type(target):
         held = _state(target)
-    # Adopted as the home: the package's own functions are pictured, what they refer to is not.
-    return [release_of(package), owner.__qualname__, fingerprint(held, Adopted, snapshot)]
+    # ForeignScorer as the home: the package's own functions are pictured, what they refer to is not.
+    return [release_of(package), owner.__qualname__, fingerprint(held, ForeignScorer, snapshot)]
 
 
 def _owner(target: Any) -> Any:
@@ -122,7 +122,7 @@ def columns_of(sample: Sample, explicit: CallArguments) -> dict[str, Any]:
     return {str(name): value for name, value in {**sample.metadata, **explicit}.items()}
 
 
-def made(cls: type, fixed: Mapping[str, Any]) -> Any:
+def instantiate(cls: type, fixed: Mapping[str, Any]) -> Any:
     """An instance of a class of another package. Raises BindingError where it cannot be made."""
     try:
         return cls(**fixed)

@@ -15,11 +15,11 @@ from guerdon.reward.options import RewardOptions
 from guerdon.reward.scorers.base import CallArguments
 from guerdon.reward.versioning.version import DependencySnapshot, fingerprint
 from guerdon.trainers.foreign.base import (
-    Adopted,
+    ForeignScorer,
     accepted,
     columns_of,
     fingerprint_data_of,
-    made,
+    instantiate,
     refuse_parameters,
     slug,
     truth_of,
@@ -82,7 +82,7 @@ def scorer_of(target: Any, fixed: Mapping[str, Any]) -> DeepEvalScorer | None:
         return None
     quiet()
     if isinstance(target, type):
-        target = made(target, fixed)
+        target = instantiate(target, fixed)
     else:
         refuse_parameters(cls.__name__, fixed)
     return DeepEvalScorer(target, fixed, is_conversation="BaseConversationalMetric" in kinds)
@@ -93,7 +93,7 @@ def quiet() -> None:
     os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "YES"
 
 
-class DeepEvalScorer(Adopted):
+class DeepEvalScorer(ForeignScorer):
     """Measures each sample with a copy of the metric, since a metric keeps its last result on itself."""
 
     package = "deepeval"

@@ -14,7 +14,7 @@ from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import is_async_callable
 from guerdon.reward.options import RewardOptions
 from guerdon.reward.scorers.base import CallArguments
-from guerdon.trainers.foreign.base import Adopted, accepted, columns_of, truth_of
+from guerdon.trainers.foreign.base import ForeignScorer, accepted, columns_of, truth_of
 from guerdon.types import EvaluateResult, Sample
 
 
@@ -48,7 +48,7 @@ def scorer_of(target: Any, fixed: Mapping[str, Any]) -> OpenEvalsScorer | None:
     return OpenEvalsScorer(target, fixed, None)
 
 
-class OpenEvalsScorer(Adopted):
+class OpenEvalsScorer(ForeignScorer):
     """Calls an evaluator with what it takes by name."""
 
     package = "openevals"

@@ -16,7 +16,7 @@ from guerdon.reward.scorers.base import CallArguments, Scorer
 from guerdon.reward.scorers.composite import Component, OnFailure, Weighted, named_components
 from guerdon.reward.versioning.version import DependencySnapshot
 from guerdon.trainers.foreign.base import (
-    Adopted,
+    ForeignScorer,
     accepted,
     columns_of,
     fingerprint_data_of,
@@ -61,7 +61,7 @@ def scorer_of(target: Any, fixed: Mapping[str, Any], on_failure: OnFailure = "fa
         refuse_parameters(cls.__name__, fixed)
         return RubricSum(_components_of(target), on_failure, name="rubric")
     if kinds & {"Task", "Taskset"}:
-        from guerdon.trainers._verifiers_task import components_of
+        from guerdon.trainers.foreign.verifiers_task import components_of
 
         refuse_parameters(cls.__name__, fixed)
         return RubricSum(components_of(target), on_failure, name="task")
@@ -105,7 +105,7 @@ def _functions(rubric: Any) -> list[tuple[Any, Callable[..., Any], float]]:
     return [(rubric, f, float(w)) for f, w in zip(rubric.funcs, rubric.weights, strict=True)]
 
 
-class RubricFunction(Adopted):
+class RubricFunction(ForeignScorer):
     """One function of a rubric, called with what it names of a rollout."""
 
     package = "verifiers"

@@ -1,0 +1,96 @@
+"""The memory files in which a job travels to a fork server, and in which its results come back."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+
+from guerdon.sandbox.execution import SandboxJob
+
+MAX_ANSWERS = 16 << 20
+MAX_COLLECTED = 256 << 20
+
+
+class JobFiles:
+    """The memory files of one job, each by the letter that ``inside.child`` knows it by.
+
+    Raises OSError where this process may not open as many.
+    """
+
+    def __init__(self, job: SandboxJob) -> None:
+        self.descriptors: dict[str, int] = {}
+        try:
+            for letter, content in _contents(job).items():
+                self.descriptors[letter] = descriptor = os.memfd_create(letter, os.MFD_CLOEXEC)
+                if content:
+                    _write_all(descriptor, content)
+                    os.lseek(descriptor, 0, os.SEEK_SET)
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self, letter: str, limit: int) -> tuple[bytes, bool]:
+        """What a file holds, at most ``limit`` bytes of it, and whether there is more."""
+        descriptor = self.descriptors.get(letter)
+        if descriptor is None:
+            return b"", False
+        size = os.fstat(descriptor).st_size
+        return (os.pread(descriptor, min(size, limit), 0) if size else b""), size > limit
+
+    def answers(self) -> bytes:
+        """What was answered to questions; cut where it is more than anyone would answer."""
+        return self.read("a", MAX_ANSWERS)[0]
+
+    def collected(self) -> bytes:
+        """The files that were brought back, packed."""
+        return self.read("c", MAX_COLLECTED)[0]
+
+    def close(self) -> None:
+        """Lets go of all of them."""
+        for descriptor in self.descriptors.values():
+            os.close(descriptor)
+
+
+def _contents(job: SandboxJob) -> dict[str, bytes]:
+    contents = {"o": b"", "e": b""}
+    if job.kind != "command":
+        contents["p"] = job.program
+    if job.kind in ("program", "command") and job.stdin:
+        contents["i"] = job.stdin
+    if job.kind in ("calls", "pair"):
+        contents |= {"q": job.questions, "a": b""}
+    if job.kind == "command" or job.arguments:
+        line = {
+            "arguments": job.arguments,
+            "environment": dict(job.environment),
+            "stack": job.stack_mb << 20,
+        }
+        contents["g"] = json.dumps(line).encode()
+    if job.files:
+        contents["f"] = packed(job.files)
+    if job.collect:
+        contents["c"] = b""
+    return contents
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def packed(files: Mapping[str, bytes]) -> bytes:
+    """Files as one text: a line of JSON with names and sizes, then their contents."""
+    index = json.dumps([(name, len(content)) for name, content in files.items()]).encode()
+    return b"\n".join((index, b"".join(files.values())))
+
+
+def unpacked(text: bytes) -> dict[str, bytes]:
+    """What ``packed`` made."""
+    index, _, body = text.partition(b"\n")
+    files, at = {}, 0
+    for name, size in json.loads(index or b"[]"):
+        files[name] = body[at : at + size]
+        at += size
+    return files

@@ -1,0 +1,153 @@
+"""What the processes of a run use together, seen from outside.
+
+Limits of the kernel hold for one process each. Several, or one whose memory the kernel does not count as its
+own, could use more than the run may; so somebody has to add up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+
+POLL_S = 0.025
+"""Seconds between two looks."""
+THREADS = 64
+"""Threads beside the processes that a run may have."""
+_TICK = os.sysconf("SC_CLK_TCK")
+_NO_FILE = b"/dev/zero (deleted)\n"
+_LISTS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+"""Whether this kernel tells the children of a process."""
+
+
+class UsageMonitor:
+    """Adds up what all descendants of the process ``root`` use, but not that process itself.
+
+    ``memory`` is in bytes, ``cpu_s`` in seconds. With ``mappings`` shared mappings without a file count as a
+    whole: what was once written to one stays in memory, whether or not a process has it in its own. Whose
+    address space is limited needs none of that.
+    """
+
+    def __init__(
+        self, root: int, *, memory: int, cpu_s: float, processes: int, mappings: bool = False
+    ) -> None:
+        self.root = root
+        self.memory = memory
+        self.cpu_s = cpu_s
+        self.tasks = processes + THREADS
+        self.mappings = mappings
+
+    def exceeded(self) -> str:
+        """Why the run is to be ended: ``memory_limit``, ``timeout`` or ``process_limit``; nothing to say if not."""
+        pids = descendants(self.root)
+        seconds, tasks, resident, tables = 0.0, 0, 0, 0
+        for pid in pids:
+            # One that has ended in the meantime uses nothing any more; its processor time is its parent's.
+            with suppress(OSError, ValueError):
+                used, threads = _seconds_and_threads(pid)
+                seconds += used
+                tasks += threads
+                used_here, for_tables = _memory(pid)
+                resident += used_here
+                tables += for_tables
+        if tasks > self.tasks:
+            return "process_limit"
+        if seconds > self.cpu_s:
+            return "timeout"
+        # Pages that several share are in the resident set of each. Who owns what takes longer to find out.
+        hidden = tables + (_shared(pids) if self.mappings else 0)
+        if resident + hidden > self.memory and sum(map(_proportional, pids)) + hidden > self.memory:
+            return "memory_limit"
+        return ""
+
+
+def descendants(root: int) -> list[int]:
+    """All processes below one: its children, their children, and so on."""
+    found: list[int] = []
+    parents = [root]
+    known = None if _LISTS_CHILDREN else _children_of_all()
+    while parents:
+        parent = parents.pop()
+        children = children_of(parent) if known is None else known.get(parent, [])
+        found += children
+        parents += children
+    return found
+
+
+def children_of(pid: int) -> list[int]:
+    """The children of all threads of a process; none where it is gone."""
+    if not _LISTS_CHILDREN:
+        return _children_of_all().get(pid, [])
+    children: list[int] = []
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                children += map(int, file.read().split())
+    return children
+
+
+def _children_of_all() -> dict[int, list[int]]:
+    """The children of every process, by what each says of its parent."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            with suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                parent = int(file.read().rpartition(b")")[2].split()[1])
+                children.setdefault(parent, []).append(int(name))
+    return children
+
+
+def _seconds_and_threads(pid: int) -> tuple[float, int]:
+    """Processor seconds, with those of the children that were waited for, and how many threads there are."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        # The name may hold anything, so fields count from behind it.
+        fields = file.read().rpartition(b")")[2].split()
+    return sum(map(int, fields[11:15])) / _TICK, int(fields[17])
+
+
+def _memory(pid: int) -> tuple[int, int]:
+    """Bytes in memory, and bytes of page tables, which can be many for pages that take no memory themselves."""
+    resident, tables = 0, 0
+    with open(f"/proc/{pid}/status", "rb") as file:
+        for line in file:
+            if line.startswith(b"VmRSS:"):
+                resident = int(line.split()[1]) * 1024
+            elif line.startswith(b"VmPTE:"):
+                tables = int(line.split()[1]) * 1024
+    return resident, tables
+
+
+def _shared(pids: Sequence[int]) -> int:
+    """Bytes of the shared mappings without a file that these processes have."""
+    largest: dict[bytes, int] = {}
+    for pid in pids:
+        with suppress(OSError):
+            for number, size in _mapped(pid).items():
+                largest[number] = max(size, largest.get(number, 0))
+    return sum(largest.values())
+
+
+def _mapped(pid: int) -> dict[bytes, int]:
+    """Bytes of each shared mapping without a file, by its number."""
+    found: dict[bytes, int] = {}
+    with open(f"/proc/{pid}/maps", "rb") as file:
+        for line in file:
+            if line.endswith(_NO_FILE):
+                addresses, _, _, _, number, *_ = line.split()
+                first, _, last = addresses.partition(b"-")
+                found[number] = found.get(number, 0) + int(last, 16) - int(first, 16)
+    return found
+
+
+def _proportional(pid: int) -> int:
+    """Bytes in memory, what is shared divided among those who share it; all of it where that is not told."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+            for line in file:
+                if line.startswith(b"Pss:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:  # gone, or it made itself undumpable
+        pass
+    with suppress(OSError):
+        return _memory(pid)[0]
+    return 0
