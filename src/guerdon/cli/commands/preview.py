@@ -11,7 +11,7 @@ from guerdon.cli.options import (
     POSITIVE,
     DataFlags,
     LimitFlags,
-    OneALine,
+    LineSeparated,
     check_variables,
     data_options,
     debug_option,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "--metrics-folders",
     "folders",
     metavar="NAME=FOLDER",
-    type=OneALine(),
+    type=LineSeparated(),
     multiple=True,
     help="A folder whose main.py has a function evaluate, and what to call it. Repeatable, and several "
     "may follow one flag; in the variable, one a line.",
