@@ -190,14 +190,14 @@ def replay(
     from guerdon.serve.journal.reader import JournalQuery, read_journal
     from guerdon.serve.journal.replay import as_dict
     from guerdon.serve.journal.replay import replay as replay_all
-    from guerdon.serve.worker.handler import served_of
+    from guerdon.serve.worker.handler import reward_info_of
 
     check_variables()
     with prints_to_stderr():
         found = find_reward(reward, parameters)
         name = recorded_as or found.name
         rows = read_journal(file, JournalQuery(reward=name, since=since, ids=ids, last=last), bodies=True)
-        replayed = replay_all(rows, found, FORMATS, served_of(found), timeout=timeout, workers=workers)
+        replayed = replay_all(rows, found, FORMATS, reward_info_of(found), timeout=timeout, workers=workers)
     if not replayed:
         raise InputError(_nothing_of(file, name))
     if as_json:
