@@ -12,7 +12,7 @@ import pytest
 from guerdon import RewardFunction
 from guerdon.reward.options import RewardOptions
 from guerdon.trainers import trainers
-from guerdon.trainers.registry import Wanted
+from guerdon.trainers.registry import SetupRequest
 from support.cli_work import Run
 
 
@@ -82,9 +82,9 @@ def test_names_and_addresses_that_are_odd(trainer: str) -> None:
 
     address = "http://[::1]:8000/evaluate"
     reward = RewardFunction(odd, options=RewardOptions(name='"""\nraise SystemExit("it ran")\n"""\\'))
-    recipe = trainers()[trainer].recipe(Wanted(spec=address, reward=reward))
-    assert any(address in text for text in (recipe.lines, *recipe.files.values()))
-    for name, text in recipe.files.items():
+    guide = trainers()[trainer].setup_guide(SetupRequest(spec=address, reward=reward))
+    assert any(address in text for text in (guide.lines, *guide.files.values()))
+    for name, text in guide.files.items():
         if name.endswith(".py"):
             tree = ast.parse(text)
             assert "it ran" not in ast.unparse(tree.body[1:])

@@ -10,7 +10,7 @@ import pytest
 
 import support.environment_rewards as rewards
 from guerdon import get_reward_function
-from guerdon.trainers import Wanted, find_trainer
+from guerdon.trainers import SetupRequest, find_trainer
 from interop.conftest import Client, Interpreter
 from interop.environments import environment
 from support.served import ask, guerdon_serve, running
@@ -23,11 +23,11 @@ WHOLE = 1.0
 
 def written(trainer: str, folder: Path, spec: str, **options: Any) -> list[Path]:
     """The thin files of a recipe, in a folder."""
-    recipe = find_trainer(trainer).recipe(
-        Wanted(spec=spec, reward=get_reward_function(spec), options=options)
+    guide = find_trainer(trainer).setup_guide(
+        SetupRequest(spec=spec, reward=get_reward_function(spec), options=options)
     )
-    paths = [folder / name for name in recipe.files]
-    for path, text in zip(paths, recipe.files.values(), strict=True):
+    paths = [folder / name for name in guide.files]
+    for path, text in zip(paths, guide.files.values(), strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return paths

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from guerdon import get_reward_function
-from guerdon.trainers import Recipe, Wanted, find_trainer
+from guerdon.trainers import SetupGuide, SetupRequest, find_trainer
 from interop.conftest import OURS, Client
 from interop.trainer_rows import ASYNC, COMBINED, ROWS, SECONDS, Expected
 from support.served import Process, guerdon_serve, running
@@ -22,16 +22,16 @@ def rollouts(rows: tuple[Expected, ...]) -> list[dict[str, Any]]:
     ]
 
 
-def recipe(spec: str, **options: Any) -> Recipe:
-    return find_trainer("openrlhf").recipe(
-        Wanted(spec=spec, reward=get_reward_function(spec), options=options)
+def setup_guide(spec: str, **options: Any) -> SetupGuide:
+    return find_trainer("openrlhf").setup_guide(
+        SetupRequest(spec=spec, reward=get_reward_function(spec), options=options)
     )
 
 
-def written(recipe: Recipe, folder: Path) -> str:
-    ((name, text),) = recipe.files.items()
+def written(guide: SetupGuide, folder: Path) -> str:
+    ((name, text),) = guide.files.items()
     (folder / name).write_text(text)
-    assert recipe.lines.split()[:2] == ["--reward.remote_url", name]
+    assert guide.lines.split()[:2] == ["--reward.remote_url", name]
     return str(folder / name)
 
 
@@ -53,13 +53,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 
 def test_a_composition_from_the_file(client: Client, tmp_path: Path) -> None:
-    endpoint = written(recipe(COMBINED, timeout=SECONDS), tmp_path)
+    endpoint = written(setup_guide(COMBINED, timeout=SECONDS), tmp_path)
     answers = client("trainers", "openrlhf_executor.py", rollouts(ROWS), endpoint, **OURS)
     assert answers == [shown(row) for row in ROWS]
 
 
 def test_an_async_reward_with_another_number_for_failures(client: Client, tmp_path: Path) -> None:
-    endpoint = written(recipe(ASYNC, timeout=SECONDS, on_failure=-1.0), tmp_path)
+    endpoint = written(setup_guide(ASYNC, timeout=SECONDS, on_failure=-1.0), tmp_path)
     answers = client("trainers", "openrlhf_executor.py", rollouts(ROWS * 8), endpoint, **OURS)
     expected = [[-1.0 if row.failed else row.right] for row in ROWS]
     assert [answer["reward"] for answer in answers] == expected * 8
@@ -71,7 +71,7 @@ def test_an_async_reward_with_another_number_for_failures(client: Client, tmp_pa
 
 
 def test_a_server_that_the_executor_asks(client: Client, served: Process) -> None:
-    lines = recipe(f"{served.url}/rewards/combined").lines
+    lines = setup_guide(f"{served.url}/rewards/combined").lines
     rows = tuple(row for row in ROWS if not row.failed)
     answers = client("trainers", "openrlhf_executor.py", rollouts(rows), lines.split()[1])
     assert [answer["reward"] for answer in answers] == [[pytest.approx(row.score)] for row in rows]
@@ -79,8 +79,8 @@ def test_a_server_that_the_executor_asks(client: Client, served: Process) -> Non
 
 
 def test_a_file_that_asks_a_server(client: Client, served: Process, tmp_path: Path) -> None:
-    wanted = recipe(f"{served.url}/rewards/combined", components=["right", "right_form", "score"])
-    endpoint = written(wanted, tmp_path)
+    guide = setup_guide(f"{served.url}/rewards/combined", components=["right", "right_form", "score"])
+    endpoint = written(guide, tmp_path)
     answers = client("trainers", "openrlhf_executor.py", rollouts(ROWS), endpoint, **OURS)
     assert [answer["reward"] for answer in answers] == [[pytest.approx(row.score)] for row in ROWS]
     assert [answer["extra_logs"]["failed"] for answer in answers] == [[float(row.failed)] for row in ROWS]

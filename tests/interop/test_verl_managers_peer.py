@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from guerdon import get_reward_function
-from guerdon.trainers import Wanted, find_trainer
+from guerdon.trainers import SetupRequest, find_trainer
 from interop.conftest import OURS, Interpreter
 from interop.environments import PEERS, environment
 from interop.trainer_rows import ASYNC, COMBINED, ROWS, SECONDS, Expected
@@ -25,8 +25,8 @@ COMPONENTS = ["right", "right_form", "score"]
 
 
 def overrides(spec: str, *more: str, **options: Any) -> list[str]:
-    wanted = Wanted(spec=spec, reward=get_reward_function(spec), options=options)
-    lines = find_trainer("verl").recipe(wanted).lines
+    request = SetupRequest(spec=spec, reward=get_reward_function(spec), options=options)
+    lines = find_trainer("verl").setup_guide(request).lines
     return [*shlex.split(lines.replace("\\\n", " ")), *more]
 
 

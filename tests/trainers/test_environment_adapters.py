@@ -10,10 +10,10 @@ import pytest
 
 from guerdon import RewardFunction, get_reward_function
 from guerdon.errors import BindingError, InputError, MissingExtraError
-from guerdon.reward.versioning.version import Watch
-from guerdon.trainers import Wanted, find_trainer
+from guerdon.reward.versioning.version import DependencySnapshot
+from guerdon.trainers import SetupRequest, find_trainer
 from guerdon.trainers.foreign.autoevals import from_autoevals
-from guerdon.trainers.foreign.base import picture_of, slug
+from guerdon.trainers.foreign.base import fingerprint_data_of, slug
 from guerdon.trainers.foreign.deepeval import from_deepeval
 from guerdon.trainers.foreign.openevals import from_openevals
 from guerdon.trainers.tinker import TinkerReward
@@ -27,18 +27,18 @@ def right(response: str, answer: str) -> bool:
 @pytest.mark.parametrize("name", ["verifiers", "prime-rl", "tinker", "art", "openpipe-art"])
 def test_thin_files_are_python(name: str) -> None:
     options = {"on_failure": 0.5, "timeout": 3.0}
-    recipe = find_trainer(name).recipe(
-        Wanted(spec="exact_match", reward=get_reward_function("exact_match"), options=options)
+    guide = find_trainer(name).setup_guide(
+        SetupRequest(spec="exact_match", reward=get_reward_function("exact_match"), options=options)
     )
-    ((file, text),) = recipe.files.items()
+    ((file, text),) = guide.files.items()
     assert file.startswith("exact_match_")
     compile(text, file, "exec")
     assert "on_failure=0.5, timeout=3.0" in text
 
 
 def test_the_lines_for_verifiers_are_toml() -> None:
-    wanted = Wanted(spec="exact_match", reward=get_reward_function("exact_match"))
-    rewards = tomllib.loads(find_trainer("verifiers").recipe(wanted).lines)["env"]["taskset"]["task"][
+    request = SetupRequest(spec="exact_match", reward=get_reward_function("exact_match"))
+    rewards = tomllib.loads(find_trainer("verifiers").setup_guide(request).lines)["env"]["taskset"]["task"][
         "rewards"
     ]
     assert rewards == {"exact_match": {"fn": "exact_match_verifiers:exact_match", "weight": 1.0}}
@@ -120,7 +120,7 @@ def test_the_picture_follows_the_users_own_source_and_not_addresses() -> None:
         def __call__(self) -> int:
             return self.limit
 
-    pictures = [picture_of(held, __name__, Watch()) for held in (Held(), Held())]
+    pictures = [fingerprint_data_of(held, __name__, DependencySnapshot()) for held in (Held(), Held())]
     assert pictures[0] == pictures[1]
     assert pictures[0][1].endswith("Held")
     assert slug("JSONDiff") == "json_diff"

@@ -17,9 +17,9 @@ import yaml
 import support.environment_rewards as rewards
 from guerdon import EvaluateResult, get_reward_function, product
 from guerdon.errors import BindingError, InputError, MissingExtraError
-from guerdon.trainers import Adapter, Wanted, find_trainer
-from guerdon.trainers._sums import Sums
-from guerdon.trainers.nemo_rl import NemoRlAdapter, Step, adapter_of, make, tensors_of
+from guerdon.trainers import Adapter, SetupRequest, find_trainer
+from guerdon.trainers.nemo_rl import EnvironmentStep, NemoRlAdapter, adapter_of, make, tensors_of
+from guerdon.trainers.weighted_parts import WeightedParts
 
 FILE = Path(rewards.__file__)
 
@@ -56,12 +56,14 @@ def test_a_step_scores_the_batch() -> None:
 
 
 def test_tensors_are_finite_and_as_long_as_the_batch() -> None:
-    told = tensors_of(Step(rewards=[1.0, 1e300, -1e300], parts=None, observations=[]))
+    told = tensors_of(EnvironmentStep(rewards=[1.0, 1e300, -1e300], parts=None, observations=[]))
     assert told["rewards"].dtype is torch.float32
     assert told["rewards"].shape == told["terminateds"].shape == (3,)
     assert torch.isfinite(told["rewards"]).all()
     assert told["terminateds"].bool().all()
-    told = tensors_of(Step(rewards=[1.0], parts={"reward/a": [0.75], "reward/b": [0.25]}, observations=[]))
+    told = tensors_of(
+        EnvironmentStep(rewards=[1.0], parts={"reward/a": [0.75], "reward/b": [0.25]}, observations=[])
+    )
     assert torch.equal(sum(told["rewards"].values()), torch.tensor([1.0]))
 
 
@@ -76,7 +78,7 @@ def test_tensors_are_finite_and_as_long_as_the_batch() -> None:
 )
 def test_parts_add_up_to_the_reward(reward: Any, keys: tuple[str, ...]) -> None:
     adapter = Adapter(reward, workers=0, on_failure=0.125)
-    sums = Sums(adapter)
+    sums = WeightedParts(adapter)
     assert sums.keys == keys
     results = [EvaluateResult(error="no")]
     for text in ("4", "no"):
@@ -107,14 +109,16 @@ def test_a_conversation_of_several_turns_ends_with_its_completion() -> None:
 
 def test_the_configuration_names_the_reward() -> None:
     spec = f"{FILE}::both"
-    wanted = Wanted(spec=spec, reward=get_reward_function(spec), options={"on_failure": 0.5, "timeout": 3})
-    recipe = find_trainer("nemo-rl").recipe(wanted)
-    configuration = yaml.safe_load(recipe.lines.partition("\n\n")[0])
+    request = SetupRequest(
+        spec=spec, reward=get_reward_function(spec), options={"on_failure": 0.5, "timeout": 3}
+    )
+    guide = find_trainer("nemo-rl").setup_guide(request)
+    configuration = yaml.safe_load(guide.lines.partition("\n\n")[0])
     assert configuration["data"]["default"]["env_name"] == "guerdon"
     adapter = adapter_of(configuration["env"]["guerdon"])
-    assert adapter.reward.version == wanted.reward.version
+    assert adapter.reward.version == request.reward.version
     assert adapter.step([log("raise")], [{"ground_truth": "4"}]).rewards == [0.5]
-    (launcher,) = recipe.files.values()
+    (launcher,) = guide.files.values()
     compile(launcher, "run_with_guerdon.py", "exec")
 
 

@@ -22,7 +22,7 @@ import pytest
 
 from guerdon import RewardFunction
 from guerdon.errors import BindingError, ExecutionError, InputError, ResolutionError
-from guerdon.trainers import Recipe, Wanted, find_trainer, verl
+from guerdon.trainers import SetupGuide, SetupRequest, find_trainer, verl
 from guerdon.trainers.openrlhf import OpenRLHFReward
 from guerdon.trainers.slime import SlimeReward
 from guerdon.trainers.verl import VerlReward
@@ -179,9 +179,9 @@ def test_in_another_process_after_use_in_this_one(method: str) -> None:
 
 def test_components_are_the_same_for_every_sample_and_never_verl_s_own_names() -> None:
     parts = {
-        "reward": graded.named("reward"),
-        "failed": some.named("failed"),
-        "short": batched.named("short"),
+        "reward": graded.with_name("reward"),
+        "failed": some.with_name("failed"),
+        "short": batched.with_name("short"),
     }
     weighted = 0.5 * parts["reward"] + 0.25 * parts["failed"] + 0.25 * parts["short"]
     adapter = VerlReward(weighted, workers=0)
@@ -370,13 +370,13 @@ def test_slime_s_labels_and_metadata_are_columns() -> None:
 # What guerdon adapt shows
 
 
-def recipe(trainer: str, spec: str, **options: Any) -> Recipe:
-    wanted = Wanted(spec=spec, reward=graded, parameters={}, options=options)
-    return find_trainer(trainer).recipe(wanted)
+def setup_guide(trainer: str, spec: str, **options: Any) -> SetupGuide:
+    request = SetupRequest(spec=spec, reward=graded, parameters={}, options=options)
+    return find_trainer(trainer).setup_guide(request)
 
 
 def test_slime_s_file_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = recipe("slime", f"{Path(pointwise_work.__file__)}::graded", workers=0, on_failure=-1.0)
+    shown = setup_guide("slime", f"{Path(pointwise_work.__file__)}::graded", workers=0, on_failure=-1.0)
     ((name, text),) = shown.files.items()
     (tmp_path / name).write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
@@ -402,6 +402,6 @@ def test_slime_s_file_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.M
     ],
 )
 def test_recipes_for_a_server(trainer: str, options: dict[str, Any], line: str, files: int) -> None:
-    shown = recipe(trainer, "http://h:8000/rewards/x/", **options)
+    shown = setup_guide(trainer, "http://h:8000/rewards/x/", **options)
     assert line in shown.lines
     assert len(shown.files) == files

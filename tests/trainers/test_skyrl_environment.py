@@ -17,7 +17,7 @@ import pytest
 import support.environment_rewards as rewards
 from guerdon import get_reward_function
 from guerdon.errors import BindingError
-from guerdon.trainers import Wanted, find_trainer
+from guerdon.trainers import SetupRequest, find_trainer
 
 skyrl_gym = pytest.importorskip("skyrl_gym", reason="skyrl-gym is a development dependency")
 FILE = Path(rewards.__file__)
@@ -120,7 +120,7 @@ def test_the_class_goes_to_another_process(tmp_path: Path) -> None:
     file = tmp_path / "class.pkl"
     file.write_bytes(cloudpickle.dumps(rewards.both.to_skyrl(on_failure=0.5)))
     code = (
-        f"import sys, pickle; sys.path.insert(0, {str(FILE.parent)!r})\n"
+        f"import sys, pickle; sys.path.insert(0, {str(FILE.parents[1])!r})\n"
         f"made = pickle.loads(open({str(file)!r}, 'rb').read())\n"
         "env = made(extras={'reward_spec': {'ground_truth': '4'}})\n"
         "print(env.step('4')['reward'], env.step('raise')['reward'])"
@@ -133,18 +133,18 @@ def test_the_recipe_loads_in_skyrl(
     registered: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = f"{FILE}::both"
-    recipe = find_trainer("skyrl-gym").recipe(
-        Wanted(spec=spec, reward=get_reward_function(spec), options={"on_failure": 0.5})
+    guide = find_trainer("skyrl-gym").setup_guide(
+        SetupRequest(spec=spec, reward=get_reward_function(spec), options={"on_failure": 0.5})
     )
-    for name, text in recipe.files.items():
+    for name, text in guide.files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    registration = next(line for line in recipe.lines.splitlines() if "register(" in line)
+    registration = next(line for line in guide.lines.splitlines() if "register(" in line)
     exec(registration, {"skyrl_gym": skyrl_gym})
     environment = skyrl_gym.make("guerdon-both", env_config={}, extras=extras())
     assert played(environment, "4")[0]["reward"] == 1.0
     assert played(environment, "raise")[0]["reward"] == 0.5
-    assert "environment.env_class=guerdon-both" in recipe.lines
+    assert "environment.env_class=guerdon-both" in guide.lines
     assert pickle.loads(pickle.dumps(environment.adapter)).number(_failed()) == 0.5
 
 

@@ -12,11 +12,11 @@ import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from guerdon.trainers._packages import package
 from guerdon.trainers.adapter import Adapter
 from guerdon.trainers.columns import sample_of
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.templates import thin_file, word
+from guerdon.trainers.optional_imports import package
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
+from guerdon.trainers.templates import identifier, module_source
 from guerdon.types import EvaluateResult, Sample
 
 
@@ -62,9 +62,9 @@ class ArtReward(Adapter):
         trajectory.reward = number
         details = {"failed": float(result.failed), **self.parts(result)}
         trajectory.metrics.update({f"{self.__name__}/{name}": value for name, value in details.items()})
-        for word_, text in (("error", result.error), ("reason", result.reason)):
+        for word, text in (("error", result.error), ("reason", result.reason)):
             if text:
-                trajectory.log(f"{self.__name__} {word_}: {text}")
+                trajectory.log(f"{self.__name__} {word}: {text}")
         return trajectory
 
 
@@ -89,11 +89,11 @@ def _exception_of(result: EvaluateResult) -> Any:
     )
 
 
-def _recipe(wanted: Wanted) -> Recipe:
-    name = word(wanted)
+def _setup_guide(request: SetupRequest) -> SetupGuide:
+    name = identifier(request)
     module = f"{name}_art"
-    return Recipe(
-        files={f"{module}.py": thin_file(wanted, title="ART", attribute=name, trainer="art")},
+    return SetupGuide(
+        files={f"{module}.py": module_source(request, title="ART", attribute=name, trainer="art")},
         lines=f"from {module} import {name}\n\n"
         f"groups = await art.gather_trajectory_groups(groups, after_each={name})\n",
         note=f"Or in the rollout function: return await {name}.score(trajectory). "
@@ -102,5 +102,9 @@ def _recipe(wanted: Wanted) -> Recipe:
 
 
 TRAINER = Trainer(
-    name="art", title="ART 0.5", make=ArtReward, recipe=_recipe, aliases=("openpipe-art", "openpipe")
+    name="art",
+    title="ART 0.5",
+    make=ArtReward,
+    setup_guide=_setup_guide,
+    aliases=("openpipe-art", "openpipe"),
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.templates import thin_file, word
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
+from guerdon.trainers.templates import identifier, module_source
 from guerdon.trainers.trl import make
 
 
-def _recipe(wanted: Wanted) -> Recipe:
-    name = word(wanted)
+def _setup_guide(request: SetupRequest) -> SetupGuide:
+    name = identifier(request)
     module = f"{name}_axolotl"
-    return Recipe(
-        files={f"{module}.py": thin_file(wanted, title="axolotl", attribute=name, trainer="trl")},
+    return SetupGuide(
+        files={f"{module}.py": module_source(request, title="axolotl", attribute=name, trainer="trl")},
         lines=f"rl: grpo\ntrl:\n  reward_funcs:\n    - {module}.{name}",
         note=(
             f"Run `axolotl train CONFIG.yaml` where {module}.py is, with PYTHONPATH=. set: what axolotl cannot "
@@ -20,4 +20,4 @@ def _recipe(wanted: Wanted) -> Recipe:
     )
 
 
-TRAINER = Trainer(name="axolotl", title="axolotl 0.19", make=make, recipe=_recipe)
+TRAINER = Trainer(name="axolotl", title="axolotl 0.19", make=make, setup_guide=_setup_guide)

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from guerdon.data.gym_rollouts import field_name, sample_of_rollout
 from guerdon.errors import BindingError
-from guerdon.trainers._packages import package, refuse_skip
-from guerdon.trainers._sums import Sums
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.templates import options_source, plain_name, reward_source, slug
+from guerdon.trainers.optional_imports import package, refuse_skip
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
+from guerdon.trainers.templates import docstring_name, options_source, reward_source, slug
+from guerdon.trainers.weighted_parts import WeightedParts
 from guerdon.types import EvaluateResult
 
 _VERDICT = frozenset({"reward_components", "mask_sample", "failure_kind", "failure_reason"})
@@ -28,7 +28,7 @@ class NemoGymAdapter(Adapter):
     def __init__(self, reward: Any, **options: Any) -> None:
         super().__init__(reward, **options)
         refuse_skip(self, "NeMo Gym")
-        self._sums = Sums(self)
+        self._weighted_parts = WeightedParts(self)
 
     async def verify(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to ``/verify``: the row with its ``reward``, a field for each component, and ``failed``.
@@ -47,8 +47,8 @@ class NemoGymAdapter(Adapter):
         parts = {**self.parts(result), **{name: metric.score for name, metric in result.metrics.items()}}
         found: dict[str, Any] = {field_name(name): score for name, score in parts.items()}
         found |= {"reward": number, "failed": float(result.failed)}
-        if self._sums.keys:
-            found["reward_components"] = self._sums.parts(result, number or 0.0)
+        if self._weighted_parts.keys:
+            found["reward_components"] = self._weighted_parts.parts(result, number or 0.0)
         if result.failed:
             found |= {"mask_sample": True, "failure_kind": result.error_kind, "failure_reason": result.error}
         return found
@@ -67,38 +67,38 @@ def make(reward: Any, **options: Any) -> Any:
     response_base: Any = gym.BaseVerifyResponse
     server_base: Any = gym.SimpleResourcesServer
 
-    class VerifyRequest(request_base):  # type: ignore[misc]
+    class RolloutVerifyRequest(request_base):  # type: ignore[misc]
         """A finished rollout; every further field is a column of its row."""
 
         model_config = config_dict(extra="allow")
 
-    class VerifyResponse(response_base):  # type: ignore[misc]
+    class RolloutVerifyResponse(response_base):  # type: ignore[misc]
         """The request with its reward; each component is a field of its own."""
 
         model_config = config_dict(extra="allow")
 
     async def verify(self: Any, body: Any) -> Any:
-        return VerifyResponse(**await adapter.verify(body.model_dump()))
+        return RolloutVerifyResponse(**await adapter.verify(body.model_dump()))
 
     # FastAPI reads them, and would look for the names of local classes in vain.
-    verify.__annotations__ = {"body": VerifyRequest, "return": VerifyResponse}
+    verify.__annotations__ = {"body": RolloutVerifyRequest, "return": RolloutVerifyResponse}
     members = {"__doc__": adapter.__doc__, "__module__": __name__, "verify": verify}
     server = type(server_base)("RewardResourcesServer", (server_base,), members)
     server.__qualname__ = f"RewardResourcesServer[{adapter.__name__}]"
     return server
 
 
-def recipe(wanted: Wanted) -> Recipe:
+def _setup_guide(request: SetupRequest) -> SetupGuide:
     """The folder of a resources server as ``gym env start`` runs it, and its configuration."""
-    if wanted.options.get("on_failure") == "skip":
+    if request.options.get("on_failure") == "skip":
         raise BindingError('NeMo Gym cannot skip a sample: on_failure must be "raise" or a number')
-    name = f"guerdon_{slug(wanted.reward.name)}"
+    name = f"guerdon_{slug(request.reward.name)}"
     folder = f"resources_servers/{name}"
     app = (
-        f'"""The reward {plain_name(wanted)} as a resources server of NeMo Gym."""\n\n'
+        f'"""The reward {docstring_name(request)} as a resources server of NeMo Gym."""\n\n'
         "from nemo_gym.server_utils import is_nemo_gym_fastapi_entrypoint\n\n"
         "from guerdon import get_reward_function\n\n"
-        f"Server = {reward_source(wanted)}.to_nemo_gym({options_source(wanted.options)})\n\n"
+        f"Server = {reward_source(request)}.to_nemo_gym({options_source(request.options)})\n\n"
         'if __name__ == "__main__":\n'
         "    Server.run_webserver()\n"
         "elif is_nemo_gym_fastapi_entrypoint(__file__):\n"
@@ -115,10 +115,10 @@ def recipe(wanted: Wanted) -> Recipe:
     )
     note = (
         "Each row's `expected_answer` or `ground_truth` is the ground truth, its other fields are columns. To score "
-        f"on a server instead, run `guerdon serve {wanted.spec}` and adapt its address: "
+        f"on a server instead, run `guerdon serve {request.spec}` and adapt its address: "
         "guerdon adapt http://HOST:8000 --for nemo-gym."
     )
-    return Recipe(files=files, lines=lines, note=note)
+    return SetupGuide(files=files, lines=lines, note=note)
 
 
 _CONFIG = """\
@@ -140,4 +140,6 @@ _CONFIG = """\
         name: policy_model
 """
 
-TRAINER = Trainer(name="nemo-gym", title="NeMo Gym 0.4", make=make, recipe=recipe, aliases=("nemogym",))
+TRAINER = Trainer(
+    name="nemo-gym", title="NeMo Gym 0.4", make=make, setup_guide=_setup_guide, aliases=("nemogym",)
+)

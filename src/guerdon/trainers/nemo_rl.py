@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.registry import resolve
-from guerdon.trainers._packages import package, refuse_skip
-from guerdon.trainers._sums import Sums
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.optional_imports import package, refuse_skip
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import absolute, slug
+from guerdon.trainers.weighted_parts import WeightedParts
 from guerdon.types import Sample
 
 _INSTALL = "it comes with NeMo RL's repository, github.com/NVIDIA-NeMo/RL"
@@ -27,7 +27,7 @@ _OPTIONS = ("on_failure", "timeout", "workers", "concurrency", "max_memory", "na
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
+class EnvironmentStep:
     """What a step gives, as Python values: all lists are as long as the batch."""
 
     rewards: list[float]
@@ -48,9 +48,9 @@ class NemoRlAdapter(Adapter):
     def __init__(self, reward: Any, *, named_rewards: bool = False, **options: Any) -> None:
         super().__init__(reward, **options)
         refuse_skip(self, "NeMo RL")
-        self._sums = Sums(self)
+        self._weighted_parts = WeightedParts(self)
         self.named_rewards = named_rewards
-        if named_rewards and not self._sums.keys:
+        if named_rewards and not self._weighted_parts.keys:
             raise BindingError(
                 f"{self.reward.name} is no weighted sum, so it has no parts for named_rewards: compose it with "
                 "guerdon.weighted"
@@ -60,7 +60,7 @@ class NemoRlAdapter(Adapter):
         self,
         message_log_batch: Sequence[Sequence[Mapping[str, Any]]],
         metadata: Sequence[Mapping[str, Any] | None],
-    ) -> Step:
+    ) -> EnvironmentStep:
         """The rewards of a batch. Raises InputError where the two differ in number."""
         if len(message_log_batch) != len(metadata):
             raise InputError(f"{len(message_log_batch)} conversations and {len(metadata)} items of metadata")
@@ -68,11 +68,14 @@ class NemoRlAdapter(Adapter):
         rewards = [self.number(result) or 0.0 for result in results]
         parts = None
         if self.named_rewards:
-            rows = [self._sums.parts(result, reward) for result, reward in zip(results, rewards, strict=True)]
-            parts = {f"reward/{name}": [row[name] for row in rows] for name in self._sums.keys}
+            rows = [
+                self._weighted_parts.parts(result, reward)
+                for result, reward in zip(results, rewards, strict=True)
+            ]
+            parts = {f"reward/{name}": [row[name] for row in rows] for name in self._weighted_parts.keys}
         # Never empty: a tokenizer gives floats for no text, which would spoil the tokens of the conversation.
         said = [{"role": "environment", "content": f"Environment: reward {reward:.3g}"} for reward in rewards]
-        return Step(rewards=rewards, parts=parts, observations=said)
+        return EnvironmentStep(rewards=rewards, parts=parts, observations=said)
 
     def metrics(self) -> dict[str, float]:
         """What failed so far, as shares of all samples, in all and by kind."""
@@ -138,7 +141,7 @@ def adapter_of(cfg: Mapping[str, Any]) -> NemoRlAdapter:
     return NemoRlAdapter(reward, named_rewards=bool(cfg.get("named_rewards")), **options)
 
 
-def tensors_of(step: Step) -> dict[str, Any]:
+def tensors_of(step: EnvironmentStep) -> dict[str, Any]:
     """``rewards`` and ``terminateds`` of an EnvironmentReturn: float32 tensors of shape [B], all finite."""
     import torch
 
@@ -197,7 +200,7 @@ def register(env_name: str = "guerdon") -> None:
         utils.register_env(env_name, _FQN)
 
 
-def recipe(wanted: Wanted) -> Recipe:
+def _setup_guide(request: SetupRequest) -> SetupGuide:
     """A launcher that registers the environment and runs NeMo RL's own script, and the configuration."""
     import json
 
@@ -209,10 +212,10 @@ def recipe(wanted: Wanted) -> Recipe:
         "sys.argv = sys.argv[1:]\n"
         'runpy.run_path(sys.argv[0], run_name="__main__")\n'
     )
-    told = {"reward": absolute(wanted.spec), "parameters": dict(wanted.parameters), **wanted.options}
+    settings = {"reward": absolute(request.spec), "parameters": dict(request.parameters), **request.options}
     # JSON is YAML, and quotes what would mean something else there.
     inner = "".join(
-        f"    {name}: {json.dumps(value)}\n" for name, value in told.items() if value not in ({}, None)
+        f"    {name}: {json.dumps(value)}\n" for name, value in settings.items() if value not in ({}, None)
     )
     lines = (
         f"env:\n  guerdon:\n{inner}"
@@ -223,7 +226,7 @@ def recipe(wanted: Wanted) -> Recipe:
         "Everything in a record's extra_env_info is a column for the reward. `named_rewards: true` gives the parts "
         "of a weighted sum by name, which GDPO needs; all environments of a run must agree on it."
     )
-    return Recipe(files={"run_with_guerdon.py": launcher}, lines=lines, note=note)
+    return SetupGuide(files={"run_with_guerdon.py": launcher}, lines=lines, note=note)
 
 
-TRAINER = Trainer(name="nemo-rl", title="NeMo RL", make=make, recipe=recipe, aliases=("nemorl",))
+TRAINER = Trainer(name="nemo-rl", title="NeMo RL", make=make, setup_guide=_setup_guide, aliases=("nemorl",))

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from guerdon.errors import InputError
-from guerdon.trainers._packages import package, refuse_skip
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.templates import options_source, plain_name, reward_source, slug
+from guerdon.trainers.optional_imports import package, refuse_skip
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
+from guerdon.trainers.templates import docstring_name, options_source, reward_source, slug
 from guerdon.types import Sample
 
 _INSTALL = "pip install openenv"
@@ -107,7 +107,7 @@ def _inner(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _classes() -> dict[str, Any]:
     rubric: Any = package("openenv.core.rubrics", _INSTALL, "a rubric of OpenEnv").Rubric
 
-    class PartRubric(rubric):  # type: ignore[misc]
+    class ComponentRubric(rubric):  # type: ignore[misc]
         """A component of a reward: ``last_score`` is its part of the last verdict."""
 
         def forward(self, action: Any, observation: Any) -> float:
@@ -121,7 +121,7 @@ def _classes() -> dict[str, Any]:
             self.adapter = adapter
             self.last_result = None
             for name in adapter.components:
-                setattr(self, _attribute(name), PartRubric())
+                setattr(self, _attribute(name), ComponentRubric())
 
         def forward(self, action: Any, observation: Any) -> float:
             (result,) = self.adapter.results([self.adapter.sample(action, observation)])
@@ -143,15 +143,15 @@ def _classes() -> dict[str, Any]:
             (result,) = await self.adapter.aresults([self.adapter.sample(action, observation)])
             return self._settle(result)
 
-    classes = {c.__name__: c for c in (PartRubric, RewardRubric, AsyncRewardRubric)}
-    for name, made in classes.items():
+    classes = {c.__name__: c for c in (ComponentRubric, RewardRubric, AsyncRewardRubric)}
+    for name, cls in classes.items():
         # As members of this module, which they are by __getattr__: so they are found when they are unpickled.
-        made.__qualname__ = name
+        cls.__qualname__ = name
     return classes
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("PartRubric", "RewardRubric", "AsyncRewardRubric"):
+    if name in ("ComponentRubric", "RewardRubric", "AsyncRewardRubric"):
         return _classes()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
@@ -177,16 +177,16 @@ def make(reward: Any, *, asynchronous: bool = False, **options: Any) -> Any:
     return _classes()["AsyncRewardRubric" if asynchronous else "RewardRubric"](adapter)
 
 
-def recipe(wanted: Wanted) -> Recipe:
+def _setup_guide(request: SetupRequest) -> SetupGuide:
     """The thin file with the rubric, and the line that gives it to an environment."""
-    module = f"guerdon_{slug(wanted.reward.name)}_rubric"
-    options = options_source(wanted.options)
-    made = f"{reward_source(wanted)}, {options}" if options else reward_source(wanted)
+    module = f"guerdon_{slug(request.reward.name)}_rubric"
+    options = options_source(request.options)
+    arguments = f"{reward_source(request)}, {options}" if options else reward_source(request)
     text = (
-        f'"""The reward {plain_name(wanted)} as a rubric of OpenEnv."""\n\n'
+        f'"""The reward {docstring_name(request)} as a rubric of OpenEnv."""\n\n'
         "from guerdon import get_reward_function\n"
         "from guerdon.trainers.openenv import OpenenvAdapter, RewardRubric\n\n"
-        f"ADAPTER = OpenenvAdapter({made})\n\n\n"
+        f"ADAPTER = OpenenvAdapter({arguments})\n\n\n"
         "def rubric():\n"
         '    """A rubric for one environment: it keeps the last scores, and shares the workers with the others."""\n'
         "    return RewardRubric(ADAPTER)\n"
@@ -198,8 +198,8 @@ def recipe(wanted: Wanted) -> Recipe:
         "# and in step():\n"
         "observation.reward = self._apply_rubric(action, observation)\n"
     )
-    note = f"`guerdon serve {wanted.spec}` is a whole environment of one step for OpenEnv's clients."
-    return Recipe(files={f"{module}.py": text}, lines=lines, note=note)
+    note = f"`guerdon serve {request.spec}` is a whole environment of one step for OpenEnv's clients."
+    return SetupGuide(files={f"{module}.py": text}, lines=lines, note=note)
 
 
-TRAINER = Trainer(name="openenv", title="OpenEnv 0.10", make=make, recipe=recipe)
+TRAINER = Trainer(name="openenv", title="OpenEnv 0.10", make=make, setup_guide=_setup_guide)

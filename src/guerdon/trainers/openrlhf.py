@@ -14,8 +14,8 @@ from guerdon.data.labels import after_prompt, labelled_sample
 from guerdon.errors import InputError
 from guerdon.trainers.columns import plain
 from guerdon.trainers.pointwise import Pointwise
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.templates import thin_file, word
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
+from guerdon.trainers.templates import identifier, module_source
 
 
 class OpenRLHFReward(Pointwise):
@@ -55,20 +55,20 @@ class OpenRLHFReward(Pointwise):
         return {"rewards": scores, "scores": list(scores), "extra_logs": logs}
 
 
-def _recipe(wanted: Wanted) -> Recipe:
+def _setup_guide(request: SetupRequest) -> SetupGuide:
     labels = "--data.label_key names the column of the ground truth, or of a JSON object with all columns."
-    if wanted.spec.startswith(("http://", "https://")) and not wanted.parameters and not wanted.options:
-        return Recipe(
-            lines=f"--reward.remote_url {wanted.spec.rstrip('/')}/get_reward --data.label_key ground_truth",
+    if request.spec.startswith(("http://", "https://")) and not request.parameters and not request.options:
+        return SetupGuide(
+            lines=f"--reward.remote_url {request.spec.rstrip('/')}/get_reward --data.label_key ground_truth",
             note=f"{labels} A failed sample is an error status here, after which OpenRLHF ends; with --on-failure "
             "a file is written that asks the same server and gives a number instead.",
         )
-    name = f"{word(wanted)}_openrlhf.py"
-    return Recipe(
-        files={name: thin_file(wanted, title="OpenRLHF", attribute="reward_func", trainer="openrlhf")},
+    name = f"{identifier(request)}_openrlhf.py"
+    return SetupGuide(
+        files={name: module_source(request, title="OpenRLHF", attribute="reward_func", trainer="openrlhf")},
         lines=f"--reward.remote_url {name} --data.label_key ground_truth",
         note=labels,
     )
 
 
-TRAINER = Trainer(name="openrlhf", title="OpenRLHF 0.11.2", make=OpenRLHFReward, recipe=_recipe)
+TRAINER = Trainer(name="openrlhf", title="OpenRLHF 0.11.2", make=OpenRLHFReward, setup_guide=_setup_guide)

@@ -20,7 +20,7 @@ class Pointwise(Adapter):
 
     def __init__(self, reward: Any, **options: Any) -> None:
         super().__init__(reward, **options)
-        self._last_told = ""
+        self._last_logged = ""
         if self.on_failure == "skip":
             raise BindingError(
                 f'{self.trainer} needs a number for every sample: on_failure must be a number or "raise"'
@@ -31,7 +31,7 @@ class Pointwise(Adapter):
         try:
             return self.results(samples)
         except RewardError as error:
-            self._tell(error)
+            self._log_error(error)
             raise
 
     async def averdicts(self, samples: list[Sample]) -> list[EvaluateResult]:
@@ -39,13 +39,13 @@ class Pointwise(Adapter):
         try:
             return await self.aresults(samples)
         except RewardError as error:
-            self._tell(error)
+            self._log_error(error)
             raise
 
-    def _tell(self, error: RewardError) -> None:
-        if str(error) == self._last_told:  # every other sample would say the same
+    def _log_error(self, error: RewardError) -> None:
+        if str(error) == self._last_logged:  # every other sample would say the same
             return
-        self._last_told = str(error)
+        self._last_logged = str(error)
         logger.error("%s cannot score for %s: %s", self.__name__, self.trainer, error)
 
     def score_of(self, result: EvaluateResult) -> float:

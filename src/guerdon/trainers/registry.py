@@ -15,7 +15,7 @@ from guerdon.reward.function import RewardFunction
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class SetupRequest:
     """A reward that is to be plugged into a trainer, as it was named."""
 
     spec: str
@@ -28,7 +28,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recipe:
+class SetupGuide:
     """What to write and what to configure so that a trainer uses a reward."""
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Trainer:
     """Its own name, with the version that the adapter was tried with."""
     make: Callable[..., Any]
     """``make(reward, **options)`` gives the object that the trainer takes."""
-    recipe: Callable[[Wanted], Recipe]
+    setup_guide: Callable[[SetupRequest], SetupGuide]
     aliases: tuple[str, ...] = ()
 
 
@@ -72,10 +72,10 @@ def find_trainer(name: str) -> Trainer:
 
     Raises ResolutionError that names the nearest one there is.
     """
-    wanted = name.strip().lower().replace("_", "-")
+    key = name.strip().lower().replace("_", "-")
     known = {alias: t for t in trainers().values() for alias in (t.name, *t.aliases)}
-    if wanted in known:
-        return known[wanted]
-    close = difflib.get_close_matches(wanted, known, n=1)
+    if key in known:
+        return known[key]
+    close = difflib.get_close_matches(key, known, n=1)
     hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(trainers())}"
     raise ResolutionError(f"there is no trainer {name!r}; {hint}", trainer=name)

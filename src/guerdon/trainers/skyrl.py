@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from guerdon.trainers._packages import package, refuse_skip
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.templates import options_source, plain_name, reward_source, slug
+from guerdon.trainers.optional_imports import package, refuse_skip
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
+from guerdon.trainers.templates import docstring_name, options_source, reward_source, slug
 from guerdon.types import EvaluateResult, Sample
 
 _INSTALL = "pip install skyrl-gym"
@@ -29,22 +29,22 @@ class SkyrlAdapter(Adapter):
         inner = columns.get("extra_info")
         if isinstance(inner, Mapping):
             columns = {**inner, **columns}
-        told = columns.get("reward_spec")
-        if isinstance(told, Mapping) and columns.get("ground_truth") is None:
-            columns["ground_truth"] = told.get("ground_truth")
+        spec = columns.get("reward_spec")
+        if isinstance(spec, Mapping) and columns.get("ground_truth") is None:
+            columns["ground_truth"] = spec.get("ground_truth")
         return sample_of(prompt, action, columns)
 
     def metadata(self, result: EvaluateResult) -> dict[str, Any]:
         """What is said of a step beside its reward: what made it, and what went wrong."""
-        told: dict[str, Any] = {"failed": result.failed, **self.metrics(result)}
-        told["guerdon"] = {
+        details: dict[str, Any] = {"failed": result.failed, **self.metrics(result)}
+        details["guerdon"] = {
             "reward": self.reward.name,
             "version": self.reward.version,
             "reason": result.reason,
         }
         if result.failed:
-            told["guerdon"] |= {"error": result.error, "error_kind": result.error_kind}
-        return told
+            details["guerdon"] |= {"error": result.error, "error_kind": result.error_kind}
+        return details
 
     def metrics(self, result: EvaluateResult) -> dict[str, float]:
         """Numbers under the same names for every sample: what the trainer averages over an environment's class."""
@@ -94,14 +94,14 @@ def make(reward: Any, **options: Any) -> type:
     return RewardEnv
 
 
-def recipe(wanted: Wanted) -> Recipe:
+def _setup_guide(request: SetupRequest) -> SetupGuide:
     """The thin file with the environment, and the lines that register it."""
-    name = slug(wanted.reward.name)
+    name = slug(request.reward.name)
     module, identity = f"guerdon_{name}_env", f"guerdon-{name.replace('_', '-')}"
     text = (
-        f'"""The reward {plain_name(wanted)} as an environment of SkyRL-gym."""\n\n'
+        f'"""The reward {docstring_name(request)} as an environment of SkyRL-gym."""\n\n'
         "from guerdon import get_reward_function\n\n"
-        f"RewardEnv = {reward_source(wanted)}.to_skyrl({options_source(wanted.options)})\n"
+        f"RewardEnv = {reward_source(request)}.to_skyrl({options_source(request.options)})\n"
     )
     lines = (
         "# in the entry point, before the experiment runs (in the Ray task, where there is one):\n"
@@ -114,9 +114,13 @@ def recipe(wanted: Wanted) -> Recipe:
         "The file must be importable where the generator runs. Every column of a row is one for the reward; "
         "reward_spec.ground_truth is its ground truth."
     )
-    return Recipe(files={f"{module}.py": text}, lines=lines, note=note)
+    return SetupGuide(files={f"{module}.py": text}, lines=lines, note=note)
 
 
 TRAINER = Trainer(
-    name="skyrl", title="SkyRL-gym 0.4", make=make, recipe=recipe, aliases=("skyrl-gym", "skyrl-train")
+    name="skyrl",
+    title="SkyRL-gym 0.4",
+    make=make,
+    setup_guide=_setup_guide,
+    aliases=("skyrl-gym", "skyrl-train"),
 )

@@ -14,8 +14,8 @@ from guerdon.data.labels import labelled_sample
 from guerdon.errors import InputError
 from guerdon.trainers.columns import plain
 from guerdon.trainers.pointwise import Pointwise
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.templates import thin_file, word
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
+from guerdon.trainers.templates import identifier, module_source
 from guerdon.types import EvaluateResult, Sample
 
 
@@ -66,19 +66,19 @@ def _make(reward: Any, **options: Any) -> Any:
     return SlimeReward(reward, **options).custom_rm
 
 
-def _recipe(wanted: Wanted) -> Recipe:
-    if wanted.spec.startswith(("http://", "https://")) and not wanted.parameters and not wanted.options:
-        return Recipe(
-            lines=f"--rm-type remote_rm --rm-url {wanted.spec.rstrip('/')}/reward --label-key ground_truth",
+def _setup_guide(request: SetupRequest) -> SetupGuide:
+    if request.spec.startswith(("http://", "https://")) and not request.parameters and not request.options:
+        return SetupGuide(
+            lines=f"--rm-type remote_rm --rm-url {request.spec.rstrip('/')}/reward --label-key ground_truth",
             note="A failed sample is an error status here, which slime tries ten times before it ends; with "
             "--on-failure a file is written that asks the same server and gives a number instead.",
         )
-    module = f"{word(wanted)}_slime"
-    return Recipe(
-        files={f"{module}.py": thin_file(wanted, title="slime", attribute="custom_rm", trainer="slime")},
+    module = f"{identifier(request)}_slime"
+    return SetupGuide(
+        files={f"{module}.py": module_source(request, title="slime", attribute="custom_rm", trainer="slime")},
         lines=f"--custom-rm-path {module}.custom_rm --label-key ground_truth --metadata-key metadata",
         note="The file's folder must be on PYTHONPATH in Ray's runtime environment.",
     )
 
 
-TRAINER = Trainer(name="slime", title="slime", make=_make, recipe=_recipe)
+TRAINER = Trainer(name="slime", title="slime", make=_make, setup_guide=_setup_guide)

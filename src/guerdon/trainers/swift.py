@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from guerdon.errors import InputError
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.templates import made, plain_name, word
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
+from guerdon.trainers.templates import adapter_source, docstring_name, identifier
 from guerdon.trainers.trl import asks_for
 from guerdon.types import Sample
 
@@ -95,17 +95,17 @@ def make(reward: Any, **options: Any) -> SwiftReward:
     return SwiftReward(reward, **options)
 
 
-def _recipe(wanted: Wanted) -> Recipe:
-    name = word(wanted)
+def _setup_guide(request: SetupRequest) -> SetupGuide:
+    name = identifier(request)
     module = f"{name}_swift"
     key = f"guerdon_{name}" if name in TAKEN else name
-    return Recipe(
+    return SetupGuide(
         files={
             f"{module}.py": (
-                f'"""The reward {plain_name(wanted)} for ms-swift."""\n\n'
+                f'"""The reward {docstring_name(request)} for ms-swift."""\n\n'
                 "from swift.rewards import orms\n\n"
                 "from guerdon import get_reward_function\n\n"
-                f"orms[{key!r}] = {made(wanted, 'swift')}\n"
+                f"orms[{key!r}] = {adapter_source(request, 'swift')}\n"
             )
         },
         lines=(
@@ -117,5 +117,5 @@ def _recipe(wanted: Wanted) -> Recipe:
 
 
 TRAINER = Trainer(
-    name="swift", title="ms-swift 4.6", make=make, recipe=_recipe, aliases=("ms-swift", "msswift")
+    name="swift", title="ms-swift 4.6", make=make, setup_guide=_setup_guide, aliases=("ms-swift", "msswift")
 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.trainers.registry import Wanted
+from guerdon.trainers.registry import SetupRequest
 
 
 def absolute(spec: str) -> str:
@@ -37,38 +37,38 @@ def slug(name: str) -> str:
     return f"reward_{found}".rstrip("_") if not found.isidentifier() or keyword.iskeyword(found) else found
 
 
-def word(wanted: Wanted) -> str:
+def identifier(request: SetupRequest) -> str:
     """The reward's name as one that Python can import."""
-    return slug(wanted.reward.name)
+    return slug(request.reward.name)
 
 
-def plain_name(wanted: Wanted) -> str:
+def docstring_name(request: SetupRequest) -> str:
     """The reward's name as it may stand in a docstring: a server tells its own name, which is not ours to trust.
 
     >>> from guerdon import RewardFunction
-    >>> plain_name(Wanted(spec="odd", reward=RewardFunction(len, name='a "b" c')))
+    >>> docstring_name(SetupRequest(spec="odd", reward=RewardFunction(len, name='a "b" c')))
     'a  b  c'
     """
-    return re.sub(r'["\\\x00-\x1f\x7f]+', " ", wanted.reward.name).strip()
+    return re.sub(r'["\\\x00-\x1f\x7f]+', " ", request.reward.name).strip()
 
 
-def reward_source(wanted: Wanted) -> str:
+def reward_source(request: SetupRequest) -> str:
     """The source of the reward; the file that it stands in imports ``get_reward_function``."""
-    return call("get_reward_function", [absolute(wanted.spec)], wanted.parameters)
+    return call("get_reward_function", [absolute(request.spec)], request.parameters)
 
 
-def made(wanted: Wanted, trainer: str) -> str:
+def adapter_source(request: SetupRequest, trainer: str) -> str:
     """The source of what ``trainer`` takes; the file that it stands in imports ``get_reward_function``."""
     method = f"to_{trainer.replace('-', '_')}"
-    return f"{reward_source(wanted)}.{call(method, [], wanted.options)}"
+    return f"{reward_source(request)}.{call(method, [], request.options)}"
 
 
-def thin_file(wanted: Wanted, *, title: str, attribute: str, trainer: str) -> str:
+def module_source(request: SetupRequest, *, title: str, attribute: str, trainer: str) -> str:
     """The text of a module whose ``attribute`` is the reward as ``trainer`` takes it; ``title`` is its own name."""
     return (
-        f'"""{plain_name(wanted)} for {title}."""\n\n'
+        f'"""{docstring_name(request)} for {title}."""\n\n'
         "from guerdon import get_reward_function\n\n"
-        f"{attribute} = {made(wanted, trainer)}\n"
+        f"{attribute} = {adapter_source(request, trainer)}\n"
     )
 
 

@@ -19,11 +19,11 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from guerdon.errors import InputError
-from guerdon.trainers._packages import package
 from guerdon.trainers.columns import messages_of, sample_of
+from guerdon.trainers.optional_imports import package
 from guerdon.trainers.pointwise import Pointwise
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.templates import thin_file, word
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
+from guerdon.trainers.templates import identifier, module_source
 from guerdon.types import EvaluateResult
 
 _INSTALL = "pip install tinker-cookbook"
@@ -44,10 +44,10 @@ class TinkerReward(Pointwise):
     def __init__(self, reward: Any, **options: Any) -> None:
         super().__init__(reward, **options)
         self._token = uuid.uuid4().hex
-        _here.keep(self._token, self)
+        _local_rewards.keep(self._token, self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (self._token, self.__getstate__())
+        return _restore, (self._token, self.__getstate__())
 
     def dataset(
         self, rows: Sequence[Mapping[str, Any]], renderer: Any, *, batch_size: int, group_size: int
@@ -68,11 +68,11 @@ class TinkerReward(Pointwise):
         """A builder of ``group_size`` environments for one prompt, with its columns for the reward."""
         return RewardGroupBuilder(self, renderer, prompt, group_size, columns)
 
-    def env(self, renderer: Any, prompt: Prompt, **columns: Any) -> RewardEnv:
+    def env(self, renderer: Any, prompt: Prompt, **columns: Any) -> SingleTurnEnv:
         """An environment for one rollout."""
-        return RewardEnv(self, renderer, prompt, columns)
+        return SingleTurnEnv(self, renderer, prompt, columns)
 
-    def around(self, problem: Any, **columns: Any) -> RewardEnv:
+    def around(self, problem: Any, **columns: Any) -> SingleTurnEnv:
         """An environment that asks what a ``ProblemEnv`` asks and scores with this reward instead of its checks.
 
         The reference answer is the ground truth.
@@ -82,19 +82,19 @@ class TinkerReward(Pointwise):
             problem.renderer, prompt, **{"ground_truth": problem.get_reference_answer(), **columns}
         )
 
-    async def verdict(self, prompt: Prompt, response: Any, **columns: Any) -> Verdict:
+    async def verdict(self, prompt: Prompt, response: Any, **columns: Any) -> StepVerdict:
         """The reward of a response, a text or a message, for an ``Env`` of one's own."""
         (result,) = await self.averdicts([sample_of(prompt, response, columns)])
         metrics = {f"{self.__name__}/{name}": value for name, value in self.details(result).items()}
-        return Verdict(self.score_of(result), metrics, self._logs(result))
+        return StepVerdict(self.score_of(result), metrics, self._logs(result))
 
     def _logs(self, result: EvaluateResult) -> dict[str, str | int | float]:
-        told = {"error": result.error, "reason": result.reason, "version": result.version}
-        return {f"{self.__name__}/{name}": text for name, text in told.items() if text}
+        texts = {"error": result.error, "reason": result.reason, "version": result.version}
+        return {f"{self.__name__}/{name}": text for name, text in texts.items() if text}
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StepVerdict:
     """What a ``StepResult`` is made of."""
 
     reward: float
@@ -102,7 +102,7 @@ class Verdict:
     logs: dict[str, str | int | float]
 
 
-class RewardEnv:
+class SingleTurnEnv:
     """One turn: a prompt, then the response, which ends the episode."""
 
     def __init__(
@@ -121,7 +121,7 @@ class RewardEnv:
         tinker = package("tinker", _INSTALL, "scoring a step")
         cookbook = package("tinker_cookbook.rl.types", _INSTALL, "scoring a step")
         message, _ = self._renderer.parse_response(action)
-        verdict = await self._reward.verdict(self._prompt, _chat(message), **self._columns)
+        verdict = await self._reward.verdict(self._prompt, _chat_message(message), **self._columns)
         return cookbook.StepResult(
             reward=verdict.reward,
             episode_done=True,
@@ -142,10 +142,10 @@ class RewardGroupBuilder:
     group_size: int
     columns: Mapping[str, Any] = field(default_factory=dict)
 
-    async def make_envs(self) -> list[RewardEnv]:
+    async def make_envs(self) -> list[SingleTurnEnv]:
         """The environments of the group, fresh ones at each call."""
         one = (self.reward, self.renderer, self.prompt, self.columns)
-        return [RewardEnv(*one) for _ in range(self.group_size)]
+        return [SingleTurnEnv(*one) for _ in range(self.group_size)]
 
     async def compute_group_rewards(
         self, trajectory_group: list[Any], env_group: Sequence[Any]
@@ -188,7 +188,7 @@ class RewardDataset:
         return len(self._rows) // self._batch_size
 
 
-def _chat(message: Mapping[str, Any]) -> dict[str, Any]:
+def _chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
     """A message in OpenAI's chat form, of the cookbook's own: thinking is no part of the text."""
     content = message.get("content")
     if isinstance(content, list):
@@ -199,7 +199,7 @@ def _chat(message: Mapping[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": content or "", **({"tool_calls": calls} if calls else {})}
 
 
-class _Here:
+class _LocalRewards:
     """The rewards that are in this process already, by what tells them apart."""
 
     def __init__(self) -> None:
@@ -211,17 +211,17 @@ class _Here:
             return self._rewards.setdefault(token, reward)
 
     def __reduce__(self) -> str:
-        return "_here"
+        return "_local_rewards"
 
 
-_here = _Here()
+_local_rewards = _LocalRewards()
 
 
-def _arrived(token: str, state: dict[str, Any]) -> TinkerReward:
+def _restore(token: str, state: dict[str, Any]) -> TinkerReward:
     """The reward that a copy stands for: the one that arrived first, or the original."""
     reward = TinkerReward.__new__(TinkerReward)
     reward.__setstate__(state)
-    return _here.keep(token, reward)
+    return _local_rewards.keep(token, reward)
 
 
 _BUILDER = '''
@@ -253,13 +253,13 @@ from tinker_cookbook.tokenizer_utils import get_tokenizer
 """
 
 
-def _recipe(wanted: Wanted) -> Recipe:
-    name = word(wanted)
+def _setup_guide(request: SetupRequest) -> SetupGuide:
+    name = identifier(request)
     module = f"{name}_tinker"
-    text = thin_file(wanted, title="tinker-cookbook", attribute=name, trainer="tinker").replace(
+    text = module_source(request, title="tinker-cookbook", attribute=name, trainer="tinker").replace(
         f"{_IMPORTED}\n", _IMPORTS, 1
     )
-    return Recipe(
+    return SetupGuide(
         files={f"{module}.py": text + _BUILDER.replace("{name}", name)},
         lines=f"from {module} import DatasetBuilder\n\n"
         "config = tinker_cookbook.rl.train.Config(\n"
@@ -274,6 +274,6 @@ TRAINER = Trainer(
     name="tinker",
     title="tinker-cookbook 0.6",
     make=TinkerReward,
-    recipe=_recipe,
+    setup_guide=_setup_guide,
     aliases=("tinker-cookbook",),
 )

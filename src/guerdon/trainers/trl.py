@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 from guerdon.errors import BindingError, InputError
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import samples_of
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.templates import thin_file, word
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
+from guerdon.trainers.templates import identifier, module_source
 from guerdon.types import EvaluateResult, Sample
 
 Numbers = list[float | None]
 
 
-class _Trl(Adapter):
+class _TrlAdapter(Adapter):
     """What the forms of a TRL reward share: reading TRL's call, and logging into the trainer."""
 
     trainer: ClassVar[str] = "trl"
@@ -31,7 +31,7 @@ class _Trl(Adapter):
         self._logged: dict[str, None] = dict.fromkeys(self.components)
         self._kinds: dict[str, None] = {}
 
-    def _read(self, prompts: Any, completions: Any, ids: Any, columns: dict[str, Any]) -> _Call:
+    def _read(self, prompts: Any, completions: Any, ids: Any, columns: dict[str, Any]) -> _RewardCall:
         if self.on_failure == "skip" and _asked_by_online_dpo():
             raise InputError(
                 f"TRL's online DPO counts a skipped sample as 0: make {self.__name__} with "
@@ -43,14 +43,14 @@ class _Trl(Adapter):
             columns.pop("environments", None)
         if ids is not None and self._takes_ids:
             columns["completion_ids"] = ids
-        return _Call(
+        return _RewardCall(
             samples=samples_of(prompts, completions, columns),
             step=getattr(own.get("trainer_state"), "global_step", None),
             log_metric=own.get("log_metric"),
             log_extra=own.get("log_extra"),
         )
 
-    def _told(self, call: _Call, results: list[EvaluateResult]) -> Numbers:
+    def _numbers(self, call: _RewardCall, results: list[EvaluateResult]) -> Numbers:
         """What TRL gets for the results, after their parts were logged."""
         numbers = [self.number(result) for result in results]
         for result in results:
@@ -92,7 +92,7 @@ class _Trl(Adapter):
         return columns
 
 
-class TrlReward(_Trl):
+class TrlReward(_TrlAdapter):
     """A reward as TRL's trainers call it: ``f(prompts=, completions=, **columns) -> list[float | None]``.
 
     A sample that failed, or to which the reward does not apply, is None by default, which GRPO and RLOO leave
@@ -119,10 +119,10 @@ class TrlReward(_Trl):
         **columns: Any,
     ) -> Numbers:
         call = self._read(prompts, completions, completion_ids, columns)
-        return self._told(call, self.results(call.samples, step=call.step, mode=call.mode))
+        return self._numbers(call, self.results(call.samples, step=call.step, mode=call.mode))
 
 
-class AsyncTrlReward(_Trl):
+class AsyncTrlReward(_TrlAdapter):
     """The same for TRL's async rewards, which GRPO and RLOO of TRL 1.10 and later run side by side."""
 
     async def __call__(
@@ -133,7 +133,7 @@ class AsyncTrlReward(_Trl):
         **columns: Any,
     ) -> Numbers:
         call = self._read(prompts, completions, completion_ids, columns)
-        return self._told(call, await self.aresults(call.samples, step=call.step, mode=call.mode))
+        return self._numbers(call, await self.aresults(call.samples, step=call.step, mode=call.mode))
 
 
 class TrlJudge(Adapter):
@@ -180,7 +180,7 @@ def make(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Call:
+class _RewardCall:
     """One call of TRL's, read."""
 
     samples: list[Sample]
@@ -225,11 +225,11 @@ def _better(first: float | None, second: float | None) -> int:
     return 0 if first >= second else 1
 
 
-def _recipe(wanted: Wanted) -> Recipe:
-    name = word(wanted)
+def _setup_guide(request: SetupRequest) -> SetupGuide:
+    name = identifier(request)
     module = f"{name}_trl"
-    return Recipe(
-        files={f"{module}.py": thin_file(wanted, title="TRL", attribute=name, trainer="trl")},
+    return SetupGuide(
+        files={f"{module}.py": module_source(request, title="TRL", attribute=name, trainer="trl")},
         lines=(
             "trl grpo --model_name_or_path MODEL --dataset_name DATASET --output_dir OUTPUT \\\n"
             f"  --reward_funcs {module}.{name}"
@@ -241,4 +241,4 @@ def _recipe(wanted: Wanted) -> Recipe:
     )
 
 
-TRAINER = Trainer(name="trl", title="TRL 1.16", make=make, recipe=_recipe)
+TRAINER = Trainer(name="trl", title="TRL 1.16", make=make, setup_guide=_setup_guide)

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, samples_of
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.templates import made, plain_name, word
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
+from guerdon.trainers.templates import adapter_source, docstring_name, identifier
 from guerdon.types import EvaluateResult
 
 _OURS = ("mode", "trajectory_ids", "trajectory_rewards", "expected_step")
@@ -77,13 +77,13 @@ class TunixReward(Adapter):
             return {}
         scored = [self.parts(result) for result in results if result.score is not None]
         failed = sum(result.failed for result in results) / max(len(results), 1)
-        told = {
+        means = {
             f"rewards/{self.__name__}/{name}": sum(parts[name] for parts in scored) / len(scored)
             for name in self.components
             if scored
         }
-        told[f"rewards/{self.__name__}/failed"] = failed
-        return {name: (value, numpy.mean) for name, value in told.items()}
+        means[f"rewards/{self.__name__}/failed"] = failed
+        return {name: (value, numpy.mean) for name, value in means.items()}
 
     def follow(self, learner: Any) -> None:
         """Take the training step from a learner, for rewards that have a curriculum."""
@@ -133,14 +133,14 @@ def _key(prompt: Any) -> str:
     return prompt if isinstance(prompt, str) else repr(plain(prompt))
 
 
-def _recipe(wanted: Wanted) -> Recipe:
+def _setup_guide(request: SetupRequest) -> SetupGuide:
     """The file that Tunix's command line takes, and the lines of a program."""
-    name, made_of = word(wanted), made(wanted, "tunix")
+    name, source = identifier(request), adapter_source(request, "tunix")
     module = f"{name}_tunix"
     text = (
-        f'"""{plain_name(wanted)} for Tunix."""\n\n'
+        f'"""{docstring_name(request)} for Tunix."""\n\n'
         "from guerdon import get_reward_function\n\n"
-        f"reward = {made_of}\n\n\n"
+        f"reward = {source}\n\n\n"
         f"def {name}(prompts, completions, **columns):\n"
         "    return reward(prompts=prompts, completions=completions, **columns)\n"
     )
@@ -154,13 +154,13 @@ def _recipe(wanted: Wanted) -> Recipe:
         "file for a reward. The columns of the data set are the reward's arguments; Tunix does not allow mode, step, "
         "completions and trajectory_ids as names of columns."
     )
-    return Recipe(files={f"{module}.py": text}, lines=lines, note=note)
+    return SetupGuide(files={f"{module}.py": text}, lines=lines, note=note)
 
 
 TRAINER = Trainer(
     name="tunix",
     title="Tunix 0.1.7",
     make=TunixReward,
-    recipe=_recipe,
+    setup_guide=_setup_guide,
     aliases=("google-tunix", "agent-tunix"),
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.templates import thin_file, word
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
+from guerdon.trainers.templates import identifier, module_source
 from guerdon.trainers.trl import make
 
 
-def _recipe(wanted: Wanted) -> Recipe:
-    name = word(wanted)
+def _setup_guide(request: SetupRequest) -> SetupGuide:
+    name = identifier(request)
     module = f"{name}_unsloth"
-    return Recipe(
-        files={f"{module}.py": thin_file(wanted, title="Unsloth", attribute=name, trainer="trl")},
+    return SetupGuide(
+        files={f"{module}.py": module_source(request, title="Unsloth", attribute=name, trainer="trl")},
         lines=(
             "from unsloth import FastLanguageModel\n"
             "from trl import GRPOConfig, GRPOTrainer\n\n"
@@ -25,4 +25,4 @@ def _recipe(wanted: Wanted) -> Recipe:
     )
 
 
-TRAINER = Trainer(name="unsloth", title="Unsloth 2026.10", make=make, recipe=_recipe)
+TRAINER = Trainer(name="unsloth", title="Unsloth 2026.10", make=make, setup_guide=_setup_guide)

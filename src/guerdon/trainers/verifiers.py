@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from guerdon.errors import BindingError
-from guerdon.trainers._packages import package
 from guerdon.trainers.columns import sample_of
 from guerdon.trainers.foreign.verifiers import from_verifiers
+from guerdon.trainers.optional_imports import package
 from guerdon.trainers.pointwise import Pointwise
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
-from guerdon.trainers.templates import thin_file, word
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
+from guerdon.trainers.templates import identifier, module_source
 from guerdon.types import EvaluateResult, Sample
 
 _OF_A_RUBRIC = ("answer", "info", "task")
@@ -74,11 +74,11 @@ class VerifiersReward(Pointwise):
             raise BindingError(
                 "verifiers 0.4 has no Rubric: plug the reward into a task; guerdon adapt shows how"
             )
-        parts = [_Part(self, name) for name in ("failed", *self.components)]
+        parts = [_RubricMetric(self, name) for name in ("failed", *self.components)]
         return verifiers.Rubric(funcs=[self, *parts], weights=[weight, *(0.0 for _ in parts)])
 
 
-class _Part:
+class _RubricMetric:
     """A metric of a rubric: one of the details of the verdict that the reward before it left with the rollout."""
 
     def __init__(self, reward: VerifiersReward, name: str) -> None:
@@ -149,14 +149,14 @@ def _value(value: Any) -> Any:
     return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
 
 
-def _recipe(wanted: Wanted) -> Recipe:
-    name = word(wanted)
+def _setup_guide(request: SetupRequest) -> SetupGuide:
+    name = identifier(request)
     module = f"{name}_verifiers"
     function = json.dumps(f"{module}:{name}")
-    return Recipe(
+    return SetupGuide(
         files={
-            f"{module}.py": thin_file(
-                wanted, title="verifiers and prime-rl", attribute=name, trainer="verifiers"
+            f"{module}.py": module_source(
+                request, title="verifiers and prime-rl", attribute=name, trainer="verifiers"
             )
         },
         lines=f"[env.taskset.task.rewards.{name}]\nfn = {function}\nweight = 1.0\n",
@@ -170,7 +170,7 @@ TRAINER = Trainer(
     name="verifiers",
     title="verifiers 0.4 and prime-rl",
     make=VerifiersReward,
-    recipe=_recipe,
+    setup_guide=_setup_guide,
     aliases=("prime-rl", "prime"),
 )
 

@@ -23,7 +23,7 @@ from guerdon.errors import InputError, RewardError
 from guerdon.reward.registry import resolve
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.pointwise import Pointwise
-from guerdon.trainers.registry import Recipe, Trainer, Wanted
+from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import absolute
 from guerdon.types import EvaluateResult, Sample
 
@@ -60,16 +60,16 @@ class VerlReward(Pointwise):
     ) -> dict[str, float]:
         """One sample's score with its details."""
         sample = _sample(data_source, solution_str, ground_truth, extra_info, more)
-        return self._told((await self.averdicts([sample]))[0])
+        return self._payload((await self.averdicts([sample]))[0])
 
     def __call__(
         self, data_source: Any, solution_str: Any, ground_truth: Any, extra_info: Any = None, **more: Any
     ) -> dict[str, float]:
         """The same for managers that call from processes or threads."""
         sample = _sample(data_source, solution_str, ground_truth, extra_info, more)
-        return self._told(self.verdicts([sample])[0])
+        return self._payload(self.verdicts([sample])[0])
 
-    def _told(self, result: EvaluateResult) -> dict[str, float]:
+    def _payload(self, result: EvaluateResult) -> dict[str, float]:
         return {"score": self.score_of(result), **self.details(result)}
 
 
@@ -105,7 +105,7 @@ def _value(value: Any) -> Any:
     return plain(value)
 
 
-class _Made:
+class _RewardCache:
     """The rewards that configurations named, one for each in this process."""
 
     def __init__(self) -> None:
@@ -121,11 +121,11 @@ class _Made:
         key = json.dumps([spec, fixed, adapted], sort_keys=True, default=repr)
         with self._lock:
             if key not in self._rewards:
-                self._rewards[key] = _made_of(spec, fixed, adapted)
+                self._rewards[key] = _make_reward(spec, fixed, adapted)
             return self._rewards[key]
 
 
-def _made_of(spec: str, parameters: dict[str, Any], options: dict[str, Any]) -> VerlReward:
+def _make_reward(spec: str, parameters: dict[str, Any], options: dict[str, Any]) -> VerlReward:
     reward = resolve(spec, **parameters)
     try:
         return VerlReward(reward, **options)
@@ -135,7 +135,7 @@ def _made_of(spec: str, parameters: dict[str, Any], options: dict[str, Any]) -> 
         raise InputError(f"reward_kwargs.options: {error}") from None
 
 
-_made = _Made()
+_rewards = _RewardCache()
 
 
 async def compute_score(
@@ -158,8 +158,8 @@ async def compute_score(
     >>> asyncio.run(compute_score("sums", "It is 4.", "4", reward="math", options={"workers": 0}))["score"]
     1.0
     """
-    made = _made.of(reward, parameters, options)
-    return await made.compute_score(data_source, solution_str, ground_truth, extra_info, **more)
+    adapter = _rewards.of(reward, parameters, options)
+    return await adapter.compute_score(data_source, solution_str, ground_truth, extra_info, **more)
 
 
 def compute_score_sync(
@@ -174,8 +174,8 @@ def compute_score_sync(
     **more: Any,
 ) -> dict[str, float]:
     """The synchronous twin of ``compute_score``, for the managers ``remote`` and ``prime``."""
-    made = _made.of(reward, parameters, options)
-    return made(data_source, solution_str, ground_truth, extra_info, **more)
+    adapter = _rewards.of(reward, parameters, options)
+    return adapter(data_source, solution_str, ground_truth, extra_info, **more)
 
 
 def _make(reward: Any, *, sync: bool = False, **options: Any) -> Any:
@@ -184,15 +184,15 @@ def _make(reward: Any, *, sync: bool = False, **options: Any) -> Any:
     return adapter if sync else adapter.compute_score
 
 
-def _recipe(wanted: Wanted) -> Recipe:
-    options = dict(wanted.options)
+def _setup_guide(request: SetupRequest) -> SetupGuide:
+    options = dict(request.options)
     sync = bool(options.pop("sync", False))
     own, kwargs = "reward.custom_reward_function", "+reward.custom_reward_function.reward_kwargs"
     settings: dict[str, Any] = {
         f"{own}.path": "pkg://guerdon.trainers.verl",
         f"{own}.name": "compute_score_sync" if sync else "compute_score",
-        f"{kwargs}.reward": absolute(wanted.spec),
-        **{f"{kwargs}.parameters.{name}": value for name, value in wanted.parameters.items()},
+        f"{kwargs}.reward": absolute(request.spec),
+        **{f"{kwargs}.parameters.{name}": value for name, value in request.parameters.items()},
         **{f"{kwargs}.options.{name}": value for name, value in options.items()},
         "reward.reward_manager.name": "remote" if sync else "naive",
     }
@@ -205,7 +205,7 @@ def _recipe(wanted: Wanted) -> Recipe:
     )
     if not sync:
         note += "One reward worker uses all cores of its node; give as many as there are nodes."
-    return Recipe(lines=lines, note=note)
+    return SetupGuide(lines=lines, note=note)
 
 
 def hydra_value(value: Any) -> str:
@@ -235,4 +235,4 @@ def hydra_value(value: Any) -> str:
     return f"'{escaped}'"
 
 
-TRAINER = Trainer(name="verl", title="verl 0.9.1", make=_make, recipe=_recipe)
+TRAINER = Trainer(name="verl", title="verl 0.9.1", make=_make, setup_guide=_setup_guide)

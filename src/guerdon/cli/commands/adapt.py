@@ -23,7 +23,7 @@ from guerdon.cli.options import (
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
-    from guerdon.trainers.registry import Recipe, Trainer
+    from guerdon.trainers.registry import SetupGuide, Trainer
 
 _RUN_OPTIONS = ("on_failure", "timeout", "workers", "components")
 
@@ -73,7 +73,7 @@ def adapt(
     guerdon adapt math --for verl
     guerdon adapt my_rewards.py::brief --for trl -o .
     """
-    from guerdon.trainers.registry import Wanted, find_trainer, trainers
+    from guerdon.trainers.registry import SetupRequest, find_trainer, trainers
 
     check_variables()
     if listed:
@@ -84,10 +84,10 @@ def adapt(
             "name a reward and a trainer: guerdon adapt math --for trl (--list shows the trainers)"
         )
     found = find_trainer(trainer)
-    wanted = Wanted(
+    request = SetupRequest(
         spec=reward, reward=find_reward(reward, parameters), parameters=parameters, options=_options(given)
     )
-    _show(found, found.recipe(wanted), output, overwrite, as_json)
+    _show(found, found.setup_guide(request), output, overwrite, as_json)
 
 
 def _options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,20 +112,20 @@ def _list(found: Mapping[str, Trainer], as_json: bool) -> None:
         click.echo(f"{name:<{width}}  {trainer.title}")
 
 
-def _show(trainer: Trainer, recipe: Recipe, output: Path | None, overwrite: bool, as_json: bool) -> None:
-    written = [] if output is None else _write(recipe.files, output, overwrite)
+def _show(trainer: Trainer, guide: SetupGuide, output: Path | None, overwrite: bool, as_json: bool) -> None:
+    written = [] if output is None else _write(guide.files, output, overwrite)
     if as_json:
-        shown = {"files": dict(recipe.files), "lines": recipe.lines, "note": recipe.note}
+        shown = {"files": dict(guide.files), "lines": guide.lines, "note": guide.note}
         click.echo(json.dumps({"trainer": trainer.name, **shown, "written": [str(path) for path in written]}))
         return
     for path in written:
         click.echo(f"wrote {path}\n")
-    for name, text in {} if written else recipe.files.items():
+    for name, text in {} if written else guide.files.items():
         click.echo(f"# {name}\n{text.rstrip()}\n")
-    if recipe.lines:
-        click.echo(f"{recipe.lines.rstrip()}")
-    if recipe.note:
-        click.echo(f"\n{recipe.note}" if recipe.lines else recipe.note)
+    if guide.lines:
+        click.echo(f"{guide.lines.rstrip()}")
+    if guide.note:
+        click.echo(f"\n{guide.note}" if guide.lines else guide.note)
 
 
 def _write(files: Mapping[str, str], folder: Path, overwrite: bool) -> list[Path]:

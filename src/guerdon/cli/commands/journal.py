@@ -14,8 +14,8 @@ import click
 
 from guerdon.cli.options import (
     POSITIVE,
-    OneALine,
-    Parsed,
+    LineSeparated,
+    ParsedValue,
     check_variables,
     debug_option,
     find_reward,
@@ -70,7 +70,7 @@ def parse_status(value: str | tuple[int, int]) -> tuple[int, int]:
     raise InputError(f"{value!r} is no status; write 504 or 5xx")
 
 
-_SINCE = Parsed(parse_since, "when")
+_SINCE = ParsedValue(parse_since, "when")
 _since_option = option(
     "--since", type=_SINCE, help="Only requests from then on: 10m, 2h or 3d ago, or a date and time."
 )
@@ -95,7 +95,7 @@ def journal(context: click.Context) -> None:
 @journal.command("list", short_help="List recorded requests, the latest last.")
 @click.argument("file")
 @option("--reward", metavar="NAME", help="Only requests to the reward of that name.")
-@option("--status", type=Parsed(parse_status, "status"), help="Only requests answered so: 504 or 5xx.")
+@option("--status", type=ParsedValue(parse_status, "status"), help="Only requests answered so: 504 or 5xx.")
 @option("--failed", is_flag=True, help="Only requests that were refused or have a sample that failed.")
 @_since_option
 @option("--limit", type=POSITIVE, default=20, show_default=True, help="Show that many at most, the latest.")
@@ -157,7 +157,7 @@ def show(file: str, id: str, as_json: bool) -> None:
     "--id",
     "ids",
     metavar="ID",
-    type=OneALine(),
+    type=LineSeparated(),
     multiple=True,
     help="Only this request. Repeatable; in the variable, one a line.",
 )
@@ -190,14 +190,14 @@ def replay(
     from guerdon.serve.journal.replay import as_dict
     from guerdon.serve.journal.replay import replay as replay_all
     from guerdon.serve.journal.store import JournalQuery, read_journal
-    from guerdon.serve.worker.handler import served_of
+    from guerdon.serve.worker.handler import reward_info_of
 
     check_variables()
     with prints_to_stderr():
         found = find_reward(reward, parameters)
         name = recorded_as or found.name
         rows = read_journal(file, JournalQuery(reward=name, since=since, ids=ids, last=last), bodies=True)
-        replayed = replay_all(rows, found, FORMATS, served_of(found), timeout=timeout, workers=workers)
+        replayed = replay_all(rows, found, FORMATS, reward_info_of(found), timeout=timeout, workers=workers)
     if not replayed:
         raise InputError(_nothing_of(file, name))
     if as_json:

@@ -15,18 +15,18 @@ from pydantic_core import to_json
 from guerdon.checks import reason_of
 from guerdon.errors import BindingError, InputError, InvalidResultError, RemoteError, RewardError
 from guerdon.serve.client.address import Address
-from guerdon.serve.client.chunks import Piece, pieces
-from guerdon.serve.client.codecs import AdaptiveDialogue
-from guerdon.serve.client.event_loop import wait_for
+from guerdon.serve.client.chunks import Chunk, chunks
+from guerdon.serve.client.codecs import AdaptiveCodec
+from guerdon.serve.client.event_loop import run_sync
 from guerdon.serve.client.metadata_check import (
     BatchedMetadataValidationResponse,
     MetadataValidationResponse,
     check_metadata,
 )
-from guerdon.serve.client.response import Answer, problem_text, told_error
+from guerdon.serve.client.response import HttpResponse, error_from_payload, problem_text
 from guerdon.serve.client.stream import ScoresStream
 from guerdon.serve.client.transport import CallOptions, Transport
-from guerdon.serve.client.websocket import NoSocketError, SocketClient
+from guerdon.serve.client.websocket import WebSocketClient, WebSocketUnsupportedError
 from guerdon.serve.models import Request, Response, ServerInfo
 from guerdon.settings import setting
 from guerdon.types import EvaluateResult, Sample
@@ -34,7 +34,7 @@ from guerdon.types import EvaluateResult, Sample
 T = TypeVar("T")
 TransportName = Literal["http", "websocket", "auto"]
 OnError = Literal["raise", "return"]
-_PIECES_AT_ONCE = 8
+_CONCURRENT_CHUNKS = 8
 _TRANSPORTS = ("http", "websocket", "auto")
 
 
@@ -92,7 +92,7 @@ class AsyncRewardClient:
             raise InputError(f'transport must be "http", "websocket" or "auto", not {transport!r}')
         self._mode: TransportName = transport
         self._transport: Transport | None = None
-        self._socket: SocketClient | None = None
+        self._socket: WebSocketClient | None = None
         self._is_guerdon: bool | None = None
         self._schema: dict[str, Any] | None = None
 
@@ -114,7 +114,7 @@ class AsyncRewardClient:
 
     async def connect_websocket(self) -> Self:
         """Have ``score`` go over a WebSocket from now on, and connect it. Raises RemoteError."""
-        await (await self._socket_client()).connect()
+        await (await self._websocket_client()).connect()
         self._mode = "websocket"
         return self
 
@@ -125,14 +125,14 @@ class AsyncRewardClient:
             socket, self._socket = self._socket, None
             await socket.close()
 
-    async def _socket_client(self) -> SocketClient:
+    async def _websocket_client(self) -> WebSocketClient:
         transport = self._on_this_loop()
         if self._socket is None:
             session = os.urandom(16).hex() if await self._speaks_v1() else None
             limit = self.options.max_response
             if self._socket is None:
-                self._socket = SocketClient(
-                    transport, lambda: AdaptiveDialogue(limit), AdaptiveDialogue.path, session
+                self._socket = WebSocketClient(
+                    transport, lambda: AdaptiveCodec(limit), AdaptiveCodec.path, session
                 )
         return self._socket
 
@@ -173,15 +173,15 @@ class AsyncRewardClient:
         if self._mode != "http":
             try:
                 return await self._ask(request)
-            except NoSocketError:
+            except WebSocketUnsupportedError:
                 if self._mode == "websocket":
                     raise
                 self._mode = "http"
         answer = await self._on_this_loop().request("POST", self.address / "score", _body(request))
-        return _raised(_response(answer.object(), answer.where))
+        return _raised(_response(answer.object(), answer.url))
 
     async def _ask(self, request: Request) -> Response:
-        socket = await self._socket_client()
+        socket = await self._websocket_client()
         content = request.model_dump()
         value = await socket.ask(lambda n: to_json({**content, "id": n}).decode())
         response = _raised(_response(value, socket.url))
@@ -205,18 +205,18 @@ class AsyncRewardClient:
     ) -> Sequence[Response | RewardError]:
         """The rewards of many conversations, in order, however many.
 
-        They go in pieces of at most 256 and 4 MB, several at once. ``on_error="return"`` gives a RewardError in
+        They go in chunks of at most 256 and 4 MB, several at once. ``on_error="return"`` gives a RewardError in
         the place of each that failed; by default the first failure is raised.
         """
         if on_error not in ("raise", "return"):
             raise BindingError(f'on_error must be "raise" or "return", not {on_error!r}')
         bodies = ((place, _body(request)) for place, request in enumerate(requests))
         found: dict[int, Response | RewardError] = {}
-        room = asyncio.Semaphore(min(_PIECES_AT_ONCE, self.options.max_connections))
+        room = asyncio.Semaphore(min(_CONCURRENT_CHUNKS, self.options.max_connections))
         async with asyncio.TaskGroup() as group:
-            for piece in pieces(bodies):
+            for chunk in chunks(bodies):
                 await room.acquire()
-                task = group.create_task(self._score_piece(piece, found, on_error))
+                task = group.create_task(self._score_chunk(chunk, found, on_error))
                 task.add_done_callback(lambda _: room.release())
                 if on_error == "raise" and any(isinstance(value, RewardError) for value in found.values()):
                     break
@@ -225,39 +225,41 @@ class AsyncRewardClient:
                 _raised(found[place])
         return [found[place] for place in range(len(found))]
 
-    async def _score_piece(
-        self, piece: Piece, found: dict[int, Response | RewardError], on_error: OnError
+    async def _score_chunk(
+        self, chunk: Chunk, found: dict[int, Response | RewardError], on_error: OnError
     ) -> None:
-        """Score a piece; what fails on its way fails for every item, what fails for one of them for that."""
+        """Score a chunk; what fails on its way fails for every item, what fails for one of them for that."""
         try:
-            may_split = on_error == "return" and len(piece) > 1
-            answer = await self._post_piece(piece, (lambda a: a.status == 500) if may_split else None)
+            may_split = on_error == "return" and len(chunk) > 1
+            answer = await self._post_chunk(chunk, (lambda a: a.status == 500) if may_split else None)
             if may_split and answer.status == 500:
                 # Other servers answer so where one item raises; alone, each has its own answer.
-                await asyncio.gather(*(self._score_piece([item], found, on_error) for item in piece))
+                await asyncio.gather(*(self._score_chunk([item], found, on_error) for item in chunk))
                 return
-            if on_error == "return" and (refused := _refused(answer, len(piece))):
+            if on_error == "return" and (refused := _refused(answer, len(chunk))):
                 # Other servers refuse a whole batch for one item.
                 for i, error in refused.items():
-                    found[piece[i][0]] = error
-                piece = [item for i, item in enumerate(piece) if i not in refused]
-                if not piece:
+                    found[chunk[i][0]] = error
+                chunk = [item for i, item in enumerate(chunk) if i not in refused]
+                if not chunk:
                     return
-                answer = await self._post_piece(piece)
+                answer = await self._post_chunk(chunk)
             responses = answer.object().get("responses")
-            if not isinstance(responses, list) or len(responses) != len(piece):
+            if not isinstance(responses, list) or len(responses) != len(chunk):
                 raise RemoteError(
-                    f"{answer.where} did not answer {len(piece)} requests with as many responses",
-                    url=answer.where,
+                    f"{answer.url} did not answer {len(chunk)} requests with as many responses",
+                    url=answer.url,
                 )
         except RewardError as error:
-            found.update((place, error) for place, _ in piece)
+            found.update((place, error) for place, _ in chunk)
         else:
-            for (place, _), item in zip(piece, responses, strict=True):
-                found[place] = _response(item, answer.where)
+            for (place, _), item in zip(chunk, responses, strict=True):
+                found[place] = _response(item, answer.url)
 
-    async def _post_piece(self, piece: Piece, is_verdict: Callable[[Answer], bool] | None = None) -> Answer:
-        body = b'{"requests":[' + b",".join(body for _, body in piece) + b"]}"
+    async def _post_chunk(
+        self, chunk: Chunk, is_verdict: Callable[[HttpResponse], bool] | None = None
+    ) -> HttpResponse:
+        body = b'{"requests":[' + b",".join(body for _, body in chunk) + b"]}"
         return await self._on_this_loop().request(
             "POST", self.address / "batch_score", body, is_verdict=is_verdict
         )
@@ -267,7 +269,7 @@ class AsyncRewardClient:
     ) -> AsyncGenerator[EvaluateResult]:
         """The results of samples, or of rows in chat form, in order as they come; for Guerdon's servers.
 
-        The source may be endless: it is read only some pieces ahead. A failure is a result with an ``error``,
+        The source may be endless: it is read only some chunks ahead. A failure is a result with an ``error``,
         also where the server could not be reached for that sample.
         """
         async with aclosing(self._streamed(samples)) as batches:
@@ -288,7 +290,7 @@ class AsyncRewardClient:
         try:
             return ServerInfo.model_validate(answer.object())
         except ValidationError as error:
-            raise RemoteError(f"{answer.where} answered with what is no info: {reason_of(error)}") from None
+            raise RemoteError(f"{answer.url} answered with what is no info: {reason_of(error)}") from None
 
     async def metadata_schema(self) -> dict[str, Any]:
         """The JSON Schema that the metadata of every request must fit. Raises RemoteError."""
@@ -389,7 +391,7 @@ class RewardClient:
 
     def stream_scores(self, samples: Iterable[Sample | Mapping[str, Any]]) -> Iterator[EvaluateResult]:
         """The results of samples in order as they come; see AsyncRewardClient.stream_scores."""
-        batches = _wait(_made(lambda: self._client._streamed(samples)))
+        batches = _wait(_call_on_loop(lambda: self._client._streamed(samples)))
         try:
             while (batch := _wait(_next(batches))) is not None:
                 yield from batch
@@ -437,7 +439,7 @@ def _response(item: Any, where: str) -> Response | RewardError:
         return RemoteError(f"{where} answered with what is no response", url=where)
     error = item.get("error")
     if isinstance(error, dict):
-        return told_error(error)
+        return error_from_payload(error)
     if "reward" in item and item["reward"] is None:
         # What a reward that is not finite becomes in the JSON of other servers.
         return InvalidResultError(f"{where} answered with a reward that is no finite number", url=where)
@@ -453,7 +455,7 @@ def _raised(value: Response | RewardError) -> Response:
     return value
 
 
-def _refused(answer: Answer, count: int) -> dict[int, RewardError]:
+def _refused(answer: HttpResponse, count: int) -> dict[int, RewardError]:
     """By place, the items for which a whole batch was refused; empty where it was not, or not for some of them."""
     found: dict[int, list[str]] = {}
     for problem in answer.problems() if answer.status == 422 else ():
@@ -466,10 +468,10 @@ def _refused(answer: Answer, count: int) -> dict[int, RewardError]:
 
 
 def _wait(coroutine: Coroutine[Any, Any, T]) -> T:
-    return wait_for(coroutine)
+    return run_sync(coroutine)
 
 
-async def _made(make: Callable[[], T]) -> T:
+async def _call_on_loop(make: Callable[[], T]) -> T:
     return make()
 
 

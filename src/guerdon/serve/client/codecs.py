@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json
 
 from guerdon.errors import RemoteError, RewardError
-from guerdon.serve.client.response import told_error
+from guerdon.serve.client.response import error_from_payload
 
 _BUSY = frozenset({"busy", "draining", "unavailable", "overloaded"})
 """Kinds of an error frame that say nothing of the sample: it is asked again."""
 
 
-class BadFrameError(Exception):
+class InvalidFrameError(Exception):
     """A frame that is none of the format's."""
 
 
-class Reply(NamedTuple):
+class WebSocketReply(NamedTuple):
     """What a server said to question ``n``."""
 
     n: int
@@ -28,31 +28,31 @@ class Reply(NamedTuple):
     """Whether it asks to be asked again."""
 
 
-class Dialogue(ABC):
+class WebSocketCodec(ABC):
     """The frames of one connection."""
 
     path: str
 
     @abstractmethod
-    def read(self, text: str) -> Reply | None:
-        """The reply that is complete with this frame. Raises BadFrameError."""
+    def decode(self, text: str) -> WebSocketReply | None:
+        """The reply that is complete with this frame. Raises InvalidFrameError."""
 
 
 def _object(text: str) -> dict[str, Any]:
     try:
         value = from_json(text)
     except ValueError as error:
-        raise BadFrameError(str(error)) from None
+        raise InvalidFrameError(str(error)) from None
     if not isinstance(value, dict):
-        raise BadFrameError("a frame must be an object")
+        raise InvalidFrameError("a frame must be an object")
     return value
 
 
-def _failed(n: int, error: dict[str, Any]) -> Reply:
-    return Reply(n, told_error(error), error.get("kind") in _BUSY)
+def _failed(n: int, error: dict[str, Any]) -> WebSocketReply:
+    return WebSocketReply(n, error_from_payload(error), error.get("kind") in _BUSY)
 
 
-class AdaptiveDialogue(Dialogue):
+class AdaptiveCodec(WebSocketCodec):
     """Adaptive's ``/ws``: a header frame with the number of chunks, then the chunks of a Response's JSON."""
 
     path = "ws"
@@ -62,7 +62,7 @@ class AdaptiveDialogue(Dialogue):
         self._parts: dict[int, tuple[int, list[str]]] = {}
         """By id: how many chunks there will be, and those that came."""
 
-    def read(self, text: str) -> Reply | None:
+    def decode(self, text: str) -> WebSocketReply | None:
         frame = _object(text)
         n = frame.get("id")
         if not isinstance(n, int):
@@ -75,34 +75,34 @@ class AdaptiveDialogue(Dialogue):
             return self._complete(n)
         chunk = frame.get("chunk")
         if not isinstance(chunk, str) or n not in self._parts:
-            raise BadFrameError("a frame must have a chunk that was announced")
+            raise InvalidFrameError("a frame must have a chunk that was announced")
         self._parts[n][1].append(chunk)
         if sum(map(len, self._parts[n][1])) > self._max:
             del self._parts[n]
-            return Reply(n, RemoteError(f"the answer has more than {self._max} characters"))
+            return WebSocketReply(n, RemoteError(f"the answer has more than {self._max} characters"))
         return self._complete(n)
 
-    def _complete(self, n: int) -> Reply | None:
+    def _complete(self, n: int) -> WebSocketReply | None:
         total, chunks = self._parts[n]
         if len(chunks) < total:
             return None
         del self._parts[n]
         value: dict[str, Any] | RewardError = _object("".join(chunks))
-        return Reply(n, value)
+        return WebSocketReply(n, value)
 
 
-class V1Dialogue(Dialogue):
+class V1Codec(WebSocketCodec):
     """Guerdon's own ``/v1/ws``: one frame with a result for one with a sample."""
 
     path = "v1/ws"
 
-    def read(self, text: str) -> Reply | None:
+    def decode(self, text: str) -> WebSocketReply | None:
         frame = _object(text)
         n = frame.get("n")
         if not isinstance(n, int):
             return None
         if isinstance(result := frame.get("result"), dict):
-            return Reply(n, result)
+            return WebSocketReply(n, result)
         if isinstance(error := frame.get("error"), dict):
             return _failed(n, error)
-        raise BadFrameError("a frame must have a result or an error")
+        raise InvalidFrameError("a frame must have a result or an error")

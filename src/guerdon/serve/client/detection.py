@@ -8,7 +8,12 @@ from typing import Any
 
 from guerdon.errors import RemoteError, RewardError
 from guerdon.serve.client.address import Address
-from guerdon.serve.client.formats import V1, Adaptive, RewardKit, Spoken
+from guerdon.serve.client.formats import (
+    AdaptiveClientFormat,
+    ClientFormat,
+    RewardKitClientFormat,
+    V1ClientFormat,
+)
 from guerdon.serve.client.retries import Deadline
 from guerdon.serve.client.transport import Transport
 
@@ -18,10 +23,10 @@ _ENDS = {"/v1/score": "v1", "/score": "adaptive", "/reward": "reward-kit", "/eva
 
 
 @dataclass(frozen=True, slots=True)
-class Detected:
+class DetectedServer:
     """What was found out about a server."""
 
-    spoken: Spoken
+    wire_format: ClientFormat
     address: Address
     """The address that the format's path is relative to."""
     info: Mapping[str, Any] | None = None
@@ -31,24 +36,24 @@ class Detected:
 
 
 async def detect(
-    transport: Transport, addresses: Sequence[Address], told: str | None, deadline: Deadline | None
-) -> Detected:
+    transport: Transport, addresses: Sequence[Address], format_name: str | None, deadline: Deadline | None
+) -> DetectedServer:
     """What the server speaks at the first of the addresses where it speaks something.
 
     Raises RemoteError where it cannot be reached, or answers nothing that is known.
     """
-    probe = _Probe(transport, deadline or transport.options.deadline())
+    probe = _ServerProbe(transport, deadline or transport.options.deadline())
     for address in addresses:
         for candidate in _bases(address):
-            if told in (None, "v1") and (found := await probe.v1(candidate)) is not None:
+            if format_name in (None, "v1") and (found := await probe.v1(candidate)) is not None:
                 return found
-    if told == "v1":
+    if format_name == "v1":
         raise RemoteError(f"{addresses[0]} does not speak Guerdon's v1", url=str(addresses[0]))
     for address in addresses:
         for candidate in _bases(address):
-            if told in (None, "adaptive") and (found := await probe.adaptive(candidate)) is not None:
+            if format_name in (None, "adaptive") and (found := await probe.adaptive(candidate)) is not None:
                 return found
-    if told == "adaptive":
+    if format_name == "adaptive":
         raise RemoteError(f"{addresses[0]} does not speak Adaptive's format", url=str(addresses[0]))
     return await probe.reward_kit(addresses)
 
@@ -63,7 +68,7 @@ def _bases(address: Address) -> list[Address]:
     return found
 
 
-class _Probe:
+class _ServerProbe:
     """Questions to a server about itself, under one deadline."""
 
     def __init__(self, transport: Transport, deadline: Deadline) -> None:
@@ -76,7 +81,7 @@ class _Probe:
         except RewardError:
             return {}
 
-    async def v1(self, address: Address) -> Detected | None:
+    async def v1(self, address: Address) -> DetectedServer | None:
         info = await self._get(address / "v1/info")
         if not {"guerdon", "version", "name"} <= set(info):
             return None
@@ -86,24 +91,24 @@ class _Probe:
             for parameter in schema.get("parameters") or ()
             if isinstance(parameter, dict) and parameter.get("required")
         ]
-        return Detected(V1(), address, info, None if info.get("is_batch") else required)
+        return DetectedServer(V1ClientFormat(), address, info, None if info.get("is_batch") else required)
 
-    async def adaptive(self, address: Address) -> Detected | None:
+    async def adaptive(self, address: Address) -> DetectedServer | None:
         info = await self._get(address / "info")
         if not {"version", "name", "description"} <= set(info):
             return None
         schema = await self._get(address / "metadata_schema")
-        return Detected(Adaptive(schema, str(info["name"])), address)
+        return DetectedServer(AdaptiveClientFormat(schema, str(info["name"])), address)
 
-    async def reward_kit(self, addresses: Sequence[Address]) -> Detected:
+    async def reward_kit(self, addresses: Sequence[Address]) -> DetectedServer:
         address = addresses[-1]
         if address.path.endswith("/evaluate"):
-            return Detected(RewardKit("", nested=True), address)
+            return DetectedServer(RewardKitClientFormat("", nested=True), address)
         if address.path.endswith("/reward") or "/reward/" in address.path:
-            return Detected(RewardKit("", nested=False), address)
+            return DetectedServer(RewardKitClientFormat("", nested=False), address)
         health = await self._get(address / "health")
         if "reward_function" in health:
-            return Detected(RewardKit("evaluate", nested=True), address)
+            return DetectedServer(RewardKitClientFormat("evaluate", nested=True), address)
         if health.get("status") == "ok":
-            return Detected(RewardKit("reward", nested=False), address)
-        return Detected(RewardKit("", nested=False), address)
+            return DetectedServer(RewardKitClientFormat("reward", nested=False), address)
+        return DetectedServer(RewardKitClientFormat("", nested=False), address)

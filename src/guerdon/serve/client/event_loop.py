@@ -28,7 +28,7 @@ def network_loop() -> asyncio.AbstractEventLoop:
         return _loop
 
 
-def wait_for(coroutine: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop | None = None) -> T:
+def run_sync(coroutine: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop | None = None) -> T:
     """Run a coroutine on the network loop and wait for its result; Ctrl-C cancels it."""
     future = asyncio.run_coroutine_threadsafe(coroutine, loop or network_loop())
     try:

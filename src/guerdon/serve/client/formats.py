@@ -1,4 +1,4 @@
-"""Spoken: a wire format as a remote reward speaks it, a sample out and a result in."""
+"""ClientFormat: a wire format as a remote reward speaks it, a sample out and a result in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from guerdon.errors import ExecutionError, InvalidResultError, RemoteError
 from guerdon.reward.binding.returns import to_result
-from guerdon.serve.client.response import Answer, told_error
+from guerdon.serve.client.response import HttpResponse, error_from_payload
 from guerdon.serve.client.results import read_result
 from guerdon.serve.encoding import json_of
 from guerdon.types import EvaluateResult, Sample
@@ -16,32 +16,32 @@ from guerdon.types import EvaluateResult, Sample
 _GENERIC_SERVER_SAYS = "Internal server error during evaluation: "
 
 
-class Spoken(ABC):
+class ClientFormat(ABC):
     """One format; ``path`` is where a sample is posted, relative to the reward's address."""
 
     name: ClassVar[str]
     path: str
 
     @abstractmethod
-    def write(self, sample: Sample, fixed: Mapping[str, Any]) -> bytes:
+    def encode(self, sample: Sample, fixed: Mapping[str, Any]) -> bytes:
         """The body for a sample; ``fixed`` arguments win over its columns. Raises InputError."""
 
     @abstractmethod
-    def read(self, answer: Answer) -> EvaluateResult:
+    def decode(self, answer: HttpResponse) -> EvaluateResult:
         """The result in an answer. Raises the RewardError in place of one."""
 
-    def is_verdict(self, answer: Answer) -> bool:
+    def is_verdict(self, answer: HttpResponse) -> bool:
         """Whether an answer tells of the reward's failure in the format's own way, by a status of a fault."""
         return False
 
 
-class V1(Spoken):
+class V1ClientFormat(ClientFormat):
     """Guerdon's own."""
 
     name = "v1"
     path = "v1/score"
 
-    def write(self, sample: Sample, fixed: Mapping[str, Any]) -> bytes:
+    def encode(self, sample: Sample, fixed: Mapping[str, Any]) -> bytes:
         row = sample.to_row()
         columns = dict(fixed)
         for key in ("ground_truth", "answer"):
@@ -51,15 +51,15 @@ class V1(Spoken):
             row["metadata"] = {**sample.metadata, **columns}
         return json_of(row)
 
-    def read(self, answer: Answer) -> EvaluateResult:
+    def decode(self, answer: HttpResponse) -> EvaluateResult:
         value = answer.json() if answer.status in (200, 422, 500, 504) else None
         if isinstance(value, dict) and "score" in value and "reward" in value:
-            return read_result(value, answer.where)
+            return read_result(value, answer.url)
         answer.raise_for_status()
-        return read_result(value, answer.where)
+        return read_result(value, answer.url)
 
 
-class Adaptive(Spoken):
+class AdaptiveClientFormat(ClientFormat):
     """Adaptive's: the conversation as turns, the columns as metadata."""
 
     name = "adaptive"
@@ -71,7 +71,7 @@ class Adaptive(Spoken):
         self._strict = schema.get("additionalProperties") is False
         self._reward = reward
 
-    def write(self, sample: Sample, fixed: Mapping[str, Any]) -> bytes:
+    def encode(self, sample: Sample, fixed: Mapping[str, Any]) -> bytes:
         # As a RewardServer that is scored with in place: see targets.ServerScore.
         known = {"ground_truth": sample.ground_truth, "answer": sample.answer, "id": sample.id}
         metadata = {n: v for n, v in known.items() if n in self._fields and v is not None}
@@ -80,14 +80,14 @@ class Adaptive(Spoken):
         turns = [{"role": message.role, "content": message.text} for message in sample.messages]
         return json_of({"turns": turns, "metadata": {**metadata, **fixed}})
 
-    def read(self, answer: Answer) -> EvaluateResult:
+    def decode(self, answer: HttpResponse) -> EvaluateResult:
         value = answer.object()
         if isinstance(error := value.get("error"), dict):
-            raise told_error(error)
+            raise error_from_payload(error)
         if value.get("reward", 0) is None:
-            raise InvalidResultError(f"{answer.where} answered with a reward that is no finite number")
+            raise InvalidResultError(f"{answer.url} answered with a reward that is no finite number")
         if "reward" not in value:
-            raise RemoteError(f"{answer.where} answered with what is no response", url=answer.where)
+            raise RemoteError(f"{answer.url} answered with what is no response", url=answer.url)
         return read_adaptive(value, self._reward)
 
 
@@ -98,7 +98,7 @@ def read_adaptive(value: Mapping[str, Any], reward: str) -> EvaluateResult:
     return to_result(Response(reward=value["reward"], metadata=value.get("metadata") or {}), reward)
 
 
-class RewardKit(Spoken):
+class RewardKitClientFormat(ClientFormat):
     """Reward Kit's: flat keyword arguments, or nested ones as its generic server takes them."""
 
     name = "reward-kit"
@@ -107,7 +107,7 @@ class RewardKit(Spoken):
         self.path = path
         self._nested = nested
 
-    def write(self, sample: Sample, fixed: Mapping[str, Any]) -> bytes:
+    def encode(self, sample: Sample, fixed: Mapping[str, Any]) -> bytes:
         fixed = dict(fixed)
         truth = fixed.pop("ground_truth", sample.ground_truth)
         if truth is None:
@@ -123,31 +123,31 @@ class RewardKit(Spoken):
         arguments |= fixed
         return json_of({**row, "kwargs": arguments} if self._nested else {**arguments, **row})
 
-    def is_verdict(self, answer: Answer) -> bool:
+    def is_verdict(self, answer: HttpResponse) -> bool:
         return answer.status == 500 and _detail(answer) is not None
 
-    def read(self, answer: Answer) -> EvaluateResult:
+    def decode(self, answer: HttpResponse) -> EvaluateResult:
         if answer.status == 500 and (detail := _detail(answer)) is not None:
-            raise ExecutionError(detail, url=answer.where)  # its servers' word for a reward that raised
+            raise ExecutionError(detail, url=answer.url)  # its servers' word for a reward that raised
         value = answer.object()
         if value.get("error"):
             error = value["error"]
             if isinstance(error, dict):
-                raise told_error(error)
+                raise error_from_payload(error)
             kind = value.get("error_kind")
             return EvaluateResult(error=str(error), error_kind=kind if isinstance(kind, str) else "exception")
         if "score" not in value:
-            raise RemoteError(f"{answer.where} answered with what is no result", url=answer.where)
+            raise RemoteError(f"{answer.url} answered with what is no result", url=answer.url)
         if value.get("is_score_valid") is False and not value.get("metrics") and not value["score"]:
             # What its servers make of a reward that returned no result; its rewards mark low scores so, too, but
             # with metrics.
             raise InvalidResultError(
-                str(value.get("reason") or f"{answer.where} says that its score is not valid")
+                str(value.get("reason") or f"{answer.url} says that its score is not valid")
             )
-        return read_result({**value, "error": None, "step_outputs": None, "reward": None}, answer.where)
+        return read_result({**value, "error": None, "step_outputs": None, "reward": None}, answer.url)
 
 
-def _detail(answer: Answer) -> str | None:
+def _detail(answer: HttpResponse) -> str | None:
     try:
         value = answer.json()
     except RemoteError:

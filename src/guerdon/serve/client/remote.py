@@ -18,20 +18,20 @@ from guerdon.reward.binding.conventions import (
     columns_of,
     missing_parameter,
 )
-from guerdon.reward.hooks import RemoteAsked
-from guerdon.reward.scorers.base import Explicit, Scorer
-from guerdon.reward.versioning.version import Watch, digest, fingerprint
+from guerdon.reward.hooks import RemoteRewardSpec
+from guerdon.reward.scorers.base import CallArguments, Scorer
+from guerdon.reward.versioning.version import DependencySnapshot, digest, fingerprint
 from guerdon.scoring.worker.entry import inside_worker
 from guerdon.serve.client.address import Address
-from guerdon.serve.client.codecs import V1Dialogue
-from guerdon.serve.client.detection import FORMATS, Detected, detect
-from guerdon.serve.client.event_loop import wait_for
-from guerdon.serve.client.formats import V1
-from guerdon.serve.client.response import Answer
+from guerdon.serve.client.codecs import V1Codec
+from guerdon.serve.client.detection import FORMATS, DetectedServer, detect
+from guerdon.serve.client.event_loop import run_sync
+from guerdon.serve.client.formats import V1ClientFormat
+from guerdon.serve.client.response import HttpResponse
 from guerdon.serve.client.results import read_result
 from guerdon.serve.client.retries import Deadline
 from guerdon.serve.client.transport import CallOptions, Transport
-from guerdon.serve.client.websocket import NoSocketError, SocketClient
+from guerdon.serve.client.websocket import WebSocketClient, WebSocketUnsupportedError
 from guerdon.settings import setting
 from guerdon.types import EvaluateResult, Provenance, Sample
 
@@ -43,7 +43,7 @@ _IN_FLIGHT = 256
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RemotePlace:
+class RemoteTarget:
     """Where a remote reward may be, and how it is called there."""
 
     addresses: tuple[Address, ...]
@@ -59,36 +59,36 @@ class RemoteScorer(Scorer):
     """
 
     is_async = True
-    is_elsewhere = True
+    is_remote = True
 
     def __init__(
-        self, name: str, place: RemotePlace, parameters: Mapping[str, Any], timeout: float | None
+        self, name: str, place: RemoteTarget, parameters: Mapping[str, Any], timeout: float | None
     ) -> None:
         self.name = name
         self.timeout = timeout
         self._place = place
         self._parameters = dict(parameters)
-        self._told: Provenance | None = None
+        self._provenance: Provenance | None = None
         self._required: list[str] | None = None
         self._asked_at = -_ASK_AGAIN_SECONDS
-        self._links: dict[asyncio.AbstractEventLoop, _Link] = {}
+        self._connections: dict[asyncio.AbstractEventLoop, _Connection] = {}
 
     @classmethod
-    def of(cls, asked: RemoteAsked) -> RemoteScorer:
+    def of(cls, spec: RemoteRewardSpec) -> RemoteScorer:
         """Raises BindingError and InputError where what is asked for makes no remote reward."""
-        arguments = dict(asked.arguments)
+        arguments = dict(spec.arguments)
         base = arguments.pop("base_url", None)
         form = arguments.pop("format", None)
         if form is not None and form not in FORMATS:
             raise BindingError(f"format must be one of {', '.join(FORMATS)}, not {form!r}")
         timeout = arguments.pop("timeout", None)
         key = arguments.pop("api_key", None)
-        if asked.mode == "remote":
-            if asked.model_id is not None:
+        if spec.mode == "remote":
+            if spec.model_id is not None:
                 raise BindingError('model_id belongs to mode="hosted"')
-            addresses, name = _remote_addresses(asked, base)
+            addresses, name = _remote_addresses(spec, base)
         else:
-            addresses, name, key = _hosted_address(asked, base, key)
+            addresses, name, key = _hosted_address(spec, base, key)
             form = form or "reward-kit"
         options = CallOptions(
             api_key=key,
@@ -97,19 +97,19 @@ class RemoteScorer(Scorer):
             retries=arguments.pop("retries", 5),
             ca_file=arguments.pop("ca_file", None),
         )
-        place = RemotePlace(addresses=addresses, format=form, options=options)
+        place = RemoteTarget(addresses=addresses, format=form, options=options)
         return cls(name, place, arguments, timeout)
 
     def with_parameters(self, more: Mapping[str, Any]) -> RemoteScorer:
         scorer = RemoteScorer(self.name, self._place, {**self._parameters, **more}, self.timeout)
-        scorer._told, scorer._required = None, self._required
+        scorer._provenance, scorer._required = None, self._required
         return scorer
 
     def __getstate__(self) -> dict[str, Any]:
-        return {n: v for n, v in self.__dict__.items() if n != "_links"}
+        return {n: v for n, v in self.__dict__.items() if n != "_connections"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _links={})
+        self.__dict__.update(state, _connections={})
 
     # What it is.
 
@@ -117,128 +117,128 @@ class RemoteScorer(Scorer):
     def parameters(self) -> Mapping[str, Any]:
         return self._parameters
 
-    def picture(self, watch: Watch) -> Any:
+    def fingerprint_data(self, snapshot: DependencySnapshot) -> Any:
         """Of where it is, for want of what the server says."""
         place = [str(address) for address in self._place.addresses]
-        return ["remote", place, self._place.format, fingerprint(self._parameters, None, watch)]
+        return ["remote", place, self._place.format, fingerprint(self._parameters, None, snapshot)]
 
-    def told(self) -> Provenance | None:
+    def remote_provenance(self) -> Provenance | None:
         """The reward's name, version and parameters as the server says them; asked for once.
 
         None where it does not answer soon or speaks a format that has no versions; asked again later.
         """
-        if self._told is None and time.monotonic() - self._asked_at > _ASK_AGAIN_SECONDS:
+        if self._provenance is None and time.monotonic() - self._asked_at > _ASK_AGAIN_SECONDS:
             self._asked_at = time.monotonic()
             # Not on the loop that scores: it may be the caller's own, and wait for this.
             try:
-                wait_for(self._ask())
+                run_sync(self._ask())
             except (RewardError, TimeoutError):
                 return None
-        return self._told
+        return self._provenance
 
     async def _ask(self) -> None:
         async with asyncio.timeout(_ASK_SECONDS):
-            link = _Link(self._place)
+            connection = _Connection(self._place)
             try:
-                self._note(await link.detected(Deadline(_ASK_SECONDS)))
+                self._note(await connection.detected(Deadline(_ASK_SECONDS)))
             finally:
-                await link.close()
+                await connection.close()
 
-    def _note(self, detected: Detected) -> None:
+    def _note(self, detected: DetectedServer) -> None:
         info = detected.info
         if info is None:
             self._asked_at = math.inf  # it has no versions to tell
-        if info is None or self._told is not None:
+        if info is None or self._provenance is not None:
             return
         version, parameters = str(info.get("version")), dict(info.get("parameters") or {})
         if self._parameters:
             version = digest([version, fingerprint(self._parameters)])
-        self._told = Provenance(str(info.get("name")), version, {**parameters, **self._parameters})
+        self._provenance = Provenance(str(info.get("name")), version, {**parameters, **self._parameters})
         self._required = detected.required
 
     def missing(self, samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
-        self.told()
+        self.remote_provenance()
         columns = {column for sample in samples for column in columns_of(sample)}
         for name in self._required or ():
             if name not in self._parameters and all(_offered(name, sample) is MISSING for sample in samples):
                 return name, sorted(columns)
         return None
 
-    def check(self, sample: Sample, explicit: Explicit) -> None:
+    def check(self, sample: Sample, explicit: CallArguments) -> None:
         lack = self.missing([sample])
         if lack is not None and lack[0] not in explicit:
-            name = self._told.reward if self._told is not None else self.name
+            name = self._provenance.reward if self._provenance is not None else self.name
             raise BindingError(missing_parameter(name, *lack), parameter=lack[0])
 
     # Scoring.
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         raise TypeError("a remote reward is scored on an event loop")
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        link = self._link()
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
+        connection = self._connection()
         self._asked_at = max(self._asked_at, time.monotonic())
-        detected = await link.detected(None)
+        detected = await connection.detected(None)
         self._note(detected)
-        spoken = detected.spoken
+        wire_format = detected.wire_format
         given = {n: v for n, v in explicit.items() if n not in STANDARD_NAMES}
         # What the call gave under these names is in the sample.
         fixed = {n: v for n, v in self._parameters.items() if n not in explicit}
-        body = spoken.write(sample, {**fixed, **given})
-        if isinstance(spoken, V1) and link.has_socket:
+        body = wire_format.encode(sample, {**fixed, **given})
+        if isinstance(wire_format, V1ClientFormat) and connection.has_socket:
             try:
-                value = await link.socket(detected.address).ask(
+                value = await connection.socket(detected.address).ask(
                     lambda n: f'{{"n":{n},"sample":{body.decode()}}}'
                 )
-                return self._checked(read_result(value, link.where))
-            except NoSocketError:
-                link.has_socket = False
-        answer = await link.post(detected.address / spoken.path, body, spoken.is_verdict)
-        return self._checked(spoken.read(answer))
+                return self._checked(read_result(value, connection.where))
+            except WebSocketUnsupportedError:
+                connection.has_socket = False
+        answer = await connection.post(detected.address / wire_format.path, body, wire_format.is_verdict)
+        return self._checked(wire_format.decode(answer))
 
     def _checked(self, result: EvaluateResult) -> EvaluateResult:
         """The result, signed as this reward; refused where a run meets another version than it began with."""
-        if self._told is None or result.provenance is None:
+        if self._provenance is None or result.provenance is None:
             return result
         if self._parameters:
             version = digest([result.provenance.version, fingerprint(self._parameters)])
             parameters = {**result.provenance.parameters, **self._parameters}
             result.__dict__["provenance"] = Provenance(result.provenance.reward, version, parameters)
-        there = result.provenance.version if result.provenance else self._told.version
-        if there != self._told.version:
+        there = result.provenance.version if result.provenance else self._provenance.version
+        if there != self._provenance.version:
             if inside_worker():
                 raise RemoteError(
                     f"the server now has version {there} of {self.name}, and this run began with "
-                    f"{self._told.version}; score again"
+                    f"{self._provenance.version}; score again"
                 )
-            self._told = result.provenance
+            self._provenance = result.provenance
         return result
 
-    def _link(self) -> _Link:
+    def _connection(self) -> _Connection:
         loop = asyncio.get_running_loop()
-        if (link := self._links.get(loop)) is None:
-            for ended in [other for other in self._links if other.is_closed()]:
-                del self._links[ended]
-            link = self._links[loop] = _Link(self._place)
-            link.transport.close_with(self)
-        return link
+        if (connection := self._connections.get(loop)) is None:
+            for ended in [other for other in self._connections if other.is_closed()]:
+                del self._connections[ended]
+            connection = self._connections[loop] = _Connection(self._place)
+            connection.transport.close_with(self)
+        return connection
 
 
-class _Link:
+class _Connection:
     """The connections of one event loop to the server, and what was found out about it."""
 
-    def __init__(self, place: RemotePlace) -> None:
+    def __init__(self, place: RemoteTarget) -> None:
         self._place = place
         self.transport = Transport(place.addresses[0], place.options)
-        self._detection: asyncio.Task[Detected] | None = None
-        self._socket: SocketClient | None = None
+        self._detection: asyncio.Task[DetectedServer] | None = None
+        self._socket: WebSocketClient | None = None
         self.has_socket = True
 
     @property
     def where(self) -> str:
         return str(self.transport.address)
 
-    async def detected(self, deadline: Deadline | None) -> Detected:
+    async def detected(self, deadline: Deadline | None) -> DetectedServer:
         """What the server speaks, found out once. Raises RemoteError where it cannot be reached."""
         if self._detection is None:
             self._detection = asyncio.create_task(
@@ -253,14 +253,14 @@ class _Link:
                 self._detection = None
             raise
 
-    def socket(self, address: Address) -> SocketClient:
+    def socket(self, address: Address) -> WebSocketClient:
         if self._socket is None:
             self.transport.address = address
             session = os.urandom(16).hex()
-            self._socket = SocketClient(self.transport, V1Dialogue, V1Dialogue.path, session)
+            self._socket = WebSocketClient(self.transport, V1Codec, V1Codec.path, session)
         return self._socket
 
-    async def post(self, url: str, body: bytes, is_verdict: Callable[[Answer], bool]) -> Answer:
+    async def post(self, url: str, body: bytes, is_verdict: Callable[[HttpResponse], bool]) -> HttpResponse:
         return await self.transport.request("POST", url, body, is_verdict=is_verdict)
 
     async def close(self) -> None:
@@ -276,38 +276,38 @@ def _offered(name: str, sample: Sample) -> Any:
     return getter(sample) if getter is not None else sample.metadata.get(name, MISSING)
 
 
-def _remote_addresses(asked: RemoteAsked, base: str | None) -> tuple[tuple[Address, ...], str]:
-    if asked.endpoint is not None:
-        address = Address.of(asked.endpoint)
+def _remote_addresses(spec: RemoteRewardSpec, base: str | None) -> tuple[tuple[Address, ...], str]:
+    if spec.endpoint is not None:
+        address = Address.of(spec.endpoint)
         last = address.path.rpartition("/rewards/")[2] if "/rewards/" in address.path else ""
-        return (address,), asked.name or (last.partition("/")[0] or "remote")
-    if asked.name is None:
+        return (address,), spec.name or (last.partition("/")[0] or "remote")
+    if spec.name is None:
         raise BindingError('mode="remote" needs an endpoint, or a name and a base URL')
     root = base if base is not None else setting("base_url")
     if root is None:
-        raise InputError(f"set GUERDON_BASE_URL to where {asked.name!r} is served, or give endpoint=")
+        raise InputError(f"set GUERDON_BASE_URL to where {spec.name!r} is served, or give endpoint=")
     there = Address.of(root)
     return (
-        Address.of(there / f"rewards/{asked.name}"),
-        Address.of(there / f"v1/reward/{asked.name}"),
-    ), asked.name
+        Address.of(there / f"rewards/{spec.name}"),
+        Address.of(there / f"v1/reward/{spec.name}"),
+    ), spec.name
 
 
 def _hosted_address(
-    asked: RemoteAsked, base: str | None, key: str | None
+    spec: RemoteRewardSpec, base: str | None, key: str | None
 ) -> tuple[tuple[Address, ...], str, str | None]:
-    if asked.model_id is None:
-        raise BindingError(f'mode="{asked.mode}" needs a model_id')
-    if asked.endpoint is not None:
+    if spec.model_id is None:
+        raise BindingError(f'mode="{spec.mode}" needs a model_id')
+    if spec.endpoint is not None:
         raise BindingError(
-            f'mode="{asked.mode}" has its address from the base URL; endpoint is for mode="remote"'
+            f'mode="{spec.mode}" has its address from the base URL; endpoint is for mode="remote"'
         )
     root = base if base is not None else setting("base_url")
-    if root is None and asked.mode == "fireworks_hosted":
+    if root is None and spec.mode == "fireworks_hosted":
         # The key of other servers is not shown to this one.
         root = os.environ.get("FIREWORKS_API_BASE") or _FIREWORKS
         key = key if key is not None else os.environ.get("FIREWORKS_API_KEY", "")
     if root is None:
         raise InputError("set GUERDON_BASE_URL to where the model is hosted, or give base_url=")
-    address = Address.of(Address.of(root) / f"v1/models/{asked.model_id}/reward")
-    return (address,), asked.name or asked.model_id.rpartition("/")[2], key
+    address = Address.of(Address.of(root) / f"v1/models/{spec.model_id}/reward")
+    return (address,), spec.name or spec.model_id.rpartition("/")[2], key

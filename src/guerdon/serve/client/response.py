@@ -1,4 +1,4 @@
-"""Answer: what a server said to one request, and the error that it stands for."""
+"""HttpResponse: what a server said to one request, and the error that it stands for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from guerdon.errors import DeadlineError, InputError, RemoteError, RewardError, error_of_kind
-from guerdon.serve.client.retries import FAULTS
+from guerdon.serve.client.retries import RETRYABLE_STATUSES
 
 _SHOWN = 300
 _NEVER_A_VERDICT = frozenset({429, 502, 503})
@@ -23,23 +23,23 @@ _VERDICTS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """A response: its status, its headers, its whole body."""
 
-    where: str
+    url: str
     status: int
     headers: Mapping[str, str]
     body: bytes
 
     @property
-    def is_fault(self) -> bool:
+    def is_retryable(self) -> bool:
         """Whether the same request may well be answered otherwise when it is sent again.
 
         A 5xx that tells of a reward which failed is no fault: it is the answer.
         """
         if self.status < 500:
-            return self.status in FAULTS
-        return self.status in _NEVER_A_VERDICT or self.told_error() is None
+            return self.status in RETRYABLE_STATUSES
+        return self.status in _NEVER_A_VERDICT or self.reward_error() is None
 
     def json(self) -> Any:
         """The body as JSON. Raises RemoteError where it is none."""
@@ -47,8 +47,8 @@ class Answer:
             return from_json(self.body)
         except ValueError:
             raise RemoteError(
-                f"{self.where} answered {self.status} with what is no JSON: {_text(self.body)}",
-                url=self.where,
+                f"{self.url} answered {self.status} with what is no JSON: {_text(self.body)}",
+                url=self.url,
                 status=self.status,
             ) from None
 
@@ -57,13 +57,15 @@ class Answer:
         self.raise_for_status()
         value = self.json()
         if not isinstance(value, dict):
-            raise RemoteError(f"{self.where} answered no JSON object: {_text(self.body)}", url=self.where)
+            raise RemoteError(f"{self.url} answered no JSON object: {_text(self.body)}", url=self.url)
         return value
 
-    def told_error(self) -> RewardError | None:
+    def reward_error(self) -> RewardError | None:
         """The failure of the reward that the body tells of, where it tells of one."""
         error = self._field("error")
-        return told_error(error) if isinstance(error, dict) and error.get("kind") in _VERDICTS else None
+        return (
+            error_from_payload(error) if isinstance(error, dict) and error.get("kind") in _VERDICTS else None
+        )
 
     def raise_for_status(self) -> None:
         """Raise the error that a status stands for, unless it is a success."""
@@ -76,10 +78,10 @@ class Answer:
             reason = "refused the key" if self.status == 403 else "wants a key, or another one"
             hint = "give api_key= or set GUERDON_API_KEY"
             return RemoteError(
-                f"{self.where} {reason} ({self.status}); {hint}", url=self.where, status=self.status
+                f"{self.url} {reason} ({self.status}); {hint}", url=self.url, status=self.status
             )
-        if self.status not in _NEVER_A_VERDICT and (told := self.told_error()) is not None:
-            return told
+        if self.status not in _NEVER_A_VERDICT and (failure := self.reward_error()) is not None:
+            return failure
         said = self._said()
         kind = {400: InputError, 413: InputError, 422: InputError, 504: DeadlineError}.get(
             self.status, RemoteError
@@ -88,7 +90,7 @@ class Answer:
             said = (
                 f"a redirect to {self.headers.get('Location', 'nowhere')}; give that address if you trust it"
             )
-        return kind(f"{self.where} answered {self.status}: {said}", url=self.where, status=self.status)
+        return kind(f"{self.url} answered {self.status}: {said}", url=self.url, status=self.status)
 
     def problems(self) -> list[dict[str, Any]]:
         """What a 422 lists in FastAPI's form: objects with ``loc`` and ``msg``."""
@@ -110,7 +112,7 @@ class Answer:
         return detail[:_SHOWN] if isinstance(detail, str) and detail else _text(self.body)
 
 
-def told_error(error: Mapping[str, Any]) -> RewardError:
+def error_from_payload(error: Mapping[str, Any]) -> RewardError:
     """The exception for an ``error`` object: ``{"kind", "message"}``."""
     return error_of_kind(str(error.get("kind") or ""), str(error.get("message") or "it did not say why"))
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 
-from guerdon.errors import InputError
+from guerdon.errors import InputError, RewardError
 
-FAULTS = frozenset({408, 425, 429})
+RETRYABLE_STATUSES = frozenset({408, 425, 429})
 """The statuses below 500 after which a request is tried again."""
 
 
@@ -71,3 +71,11 @@ def retry_after(headers: Mapping[str, str]) -> float:
         except (ValueError, TypeError):
             return 0.0
     return seconds if 0.0 < seconds < math.inf else 0.0
+
+
+class TransientError(Exception):
+    """A failure that the next try may not have; ``wait`` is the seconds that the server asks to wait before it."""
+
+    def __init__(self, fault: RewardError, wait: float) -> None:
+        super().__init__(fault.message)
+        self.fault, self.wait = fault, wait

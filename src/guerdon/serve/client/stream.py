@@ -11,10 +11,10 @@ from typing import Any
 from pydantic_core import from_json
 
 from guerdon.errors import InputError, RemoteError, RewardError
-from guerdon.serve.client.chunks import Piece, pieces
-from guerdon.serve.client.response import Answer
+from guerdon.serve.client.chunks import Chunk, chunks
+from guerdon.serve.client.response import HttpResponse
 from guerdon.serve.client.results import read_result
-from guerdon.serve.client.retries import retry_after
+from guerdon.serve.client.retries import TransientError, retry_after
 from guerdon.serve.client.transport import Transport
 from guerdon.serve.encoding import sample_bytes
 from guerdon.types import EvaluateResult, Sample
@@ -25,7 +25,7 @@ _STREAMED = {"Accept": "application/jsonl"}
 
 
 class ScoresStream:
-    """One pass over samples: pieces of them go out side by side, each answered line by line.
+    """One pass over samples: chunks of them go out side by side, each answered line by line.
 
     A stream that is cut off is begun again with what it had not answered yet.
     """
@@ -34,7 +34,7 @@ class ScoresStream:
         self._transport = transport
         self._url = transport.address / "v1/batch_score"
         self._unsent: dict[int, RewardError] = {}
-        self._pieces = pieces(self._bodies(samples))
+        self._chunks = chunks(self._bodies(samples))
 
     def _bodies(self, samples: Iterable[Sample | Mapping[str, Any]]) -> Iterator[tuple[int, bytes]]:
         for place, sample in enumerate(samples):
@@ -51,10 +51,10 @@ class ScoresStream:
             while True:
                 while len(flying) < _AHEAD:
                     # The source is the caller's code and may take its time, so it is not read on this loop.
-                    piece = await asyncio.to_thread(next, self._pieces, None)
-                    if piece is None:
+                    chunk = await asyncio.to_thread(next, self._chunks, None)
+                    if chunk is None:
                         break
-                    flying.append(self._launched(piece))
+                    flying.append(self._launched(chunk))
                 if not flying:
                     return
                 task, futures = flying[0]
@@ -74,11 +74,11 @@ class ScoresStream:
                 for future in futures:
                     future.cancel()
 
-    def _launched(self, piece: Piece) -> tuple[asyncio.Task[None], list[asyncio.Future[EvaluateResult]]]:
+    def _launched(self, chunk: Chunk) -> tuple[asyncio.Task[None], list[asyncio.Future[EvaluateResult]]]:
         loop = asyncio.get_running_loop()
-        futures: list[asyncio.Future[EvaluateResult]] = [loop.create_future() for _ in piece]
+        futures: list[asyncio.Future[EvaluateResult]] = [loop.create_future() for _ in chunk]
         open_items: dict[int, bytes] = {}
-        for i, (place, body) in enumerate(piece):
+        for i, (place, body) in enumerate(chunk):
             if (error := self._unsent.pop(place, None)) is not None:
                 futures[i].set_result(EvaluateResult.failure(error))
             else:
@@ -88,11 +88,11 @@ class ScoresStream:
     async def _score(
         self, open_items: dict[int, bytes], futures: list[asyncio.Future[EvaluateResult]]
     ) -> None:
-        """Score the items of a piece; each future is given its result, or the failure in place of it."""
+        """Score the items of a chunk; each future is given its result, or the failure in place of it."""
         transport = self._transport
         tries, before, key = 0, -1, ""
         try:
-            async with transport.room:
+            async with transport.semaphore:
                 deadline = transport.options.deadline()
                 while open_items:
                     tries += 1
@@ -102,30 +102,30 @@ class ScoresStream:
                     places = list(open_items)
                     body = b'{"samples":[' + b",".join(open_items.values()) + b"]}"
                     try:
-                        async with transport.lines(
+                        async with transport.stream_lines(
                             self._url, body, {**_STREAMED, "Idempotency-Key": key}, deadline
                         ) as answer:
-                            if isinstance(answer, Answer):
-                                if answer.is_fault:
+                            if isinstance(answer, HttpResponse):
+                                if answer.is_retryable:
                                     wait = retry_after(answer.headers)
-                                    raise _FaultError(answer.error())
+                                    raise TransientError(answer.error(), wait)
                                 self._take_all(answer, places, open_items, futures)
                             else:
                                 await self._take_lines(answer, places, open_items, futures)
-                    except _FaultError as error:
+                    except TransientError as error:
                         fault = error.fault
                     except (TimeoutError, OSError, transport.aiohttp.ClientError) as error:
-                        fault = transport.fault_of(error, self._url, deadline)
+                        fault = transport.transient_error(error, self._url, deadline)
                     else:
                         fault = RemoteError(f"{self._url} broke off", url=self._url)
                     if open_items:
                         # What came counts as progress, and the tries are counted anew.
                         tries = tries if len(open_items) == before else 1
-                        await transport.pause(fault, tries, wait, deadline)
+                        await transport.wait_before_retry(fault, tries, wait, deadline)
         except RewardError as error:
             for i in open_items:
                 if not futures[i].done():
-                    futures[i].set_result(EvaluateResult.failure(transport.cleaned(error)))
+                    futures[i].set_result(EvaluateResult.failure(transport.redacted(error)))
 
     async def _take_lines(
         self,
@@ -144,7 +144,7 @@ class ScoresStream:
 
     def _take_all(
         self,
-        answer: Answer,
+        answer: HttpResponse,
         places: list[int],
         open_items: dict[int, bytes],
         futures: list[asyncio.Future[EvaluateResult]],
@@ -173,9 +173,3 @@ class ScoresStream:
                 futures[i].set_result(read_result(value, self._url))
             except RemoteError as error:
                 futures[i].set_result(EvaluateResult.failure(error))
-
-
-class _FaultError(Exception):
-    def __init__(self, fault: RewardError) -> None:
-        super().__init__(fault.message)
-        self.fault = fault

@@ -23,7 +23,7 @@ from urllib.request import getproxies
 
 from guerdon.errors import DeadlineError, InputError, MissingExtraError, RemoteError, RewardError
 from guerdon.serve.client.address import Address
-from guerdon.serve.client.response import Answer
+from guerdon.serve.client.response import HttpResponse
 from guerdon.serve.client.retries import Backoff, Deadline, retry_after
 from guerdon.settings import parse_positive, parse_seconds, setting
 
@@ -108,7 +108,7 @@ class Transport:
         self.loop = asyncio.get_running_loop()
         self.process = os.getpid()
         self.backoff = Backoff(options.retries)
-        self.room = asyncio.Semaphore(options.max_connections)
+        self.semaphore = asyncio.Semaphore(options.max_connections)
         """A place for each request that may be in flight."""
         self._key = options.key
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "guerdon"}
@@ -178,32 +178,32 @@ class Transport:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         deadline: Deadline | None = None,
-        is_verdict: Callable[[Answer], bool] | None = None,
-    ) -> Answer:
+        is_verdict: Callable[[HttpResponse], bool] | None = None,
+    ) -> HttpResponse:
         """The answer to a request, sent again after faults; any status that is no fault is an answer.
 
         ``is_verdict`` knows answers that are none either, in spite of their status. A POST carries one
         idempotency key over all its tries. Raises DeadlineError where the time is over, RemoteError where every
         try ended in a fault.
         """
-        async with self.room:
+        async with self.semaphore:
             deadline = deadline or self.options.deadline()
-            sent = self._sent(body, headers)
+            sent = self._headers_for(body, headers)
             tries = 0
             while True:
                 tries += 1
                 try:
                     async with asyncio.timeout(deadline.timeout()):
-                        answer = await self._once(method, url, body, sent)
+                        answer = await self._send_once(method, url, body, sent)
                 except (TimeoutError, RewardError, self.aiohttp.ClientError, OSError) as error:
-                    fault, wait = self.fault_of(error, url, deadline), 0.0
+                    fault, wait = self.transient_error(error, url, deadline), 0.0
                 else:
-                    if not answer.is_fault or (is_verdict is not None and is_verdict(answer)):
+                    if not answer.is_retryable or (is_verdict is not None and is_verdict(answer)):
                         return answer
-                    fault, wait = self.cleaned(answer.error()), retry_after(answer.headers)
-                await self.pause(fault, tries, wait, deadline)
+                    fault, wait = self.redacted(answer.error()), retry_after(answer.headers)
+                await self.wait_before_retry(fault, tries, wait, deadline)
 
-    def _sent(self, body: bytes | None, headers: Mapping[str, str] | None) -> dict[str, str]:
+    def _headers_for(self, body: bytes | None, headers: Mapping[str, str] | None) -> dict[str, str]:
         if body is None:
             return dict(headers or {})
         return {
@@ -212,7 +212,9 @@ class Transport:
             **(headers or {}),
         }
 
-    async def pause(self, fault: RewardError, tries: int, wait: float, deadline: Deadline) -> None:
+    async def wait_before_retry(
+        self, fault: RewardError, tries: int, wait: float, deadline: Deadline
+    ) -> None:
         """Wait until the next try. Raises the fault where there is to be none."""
         if tries > self.backoff.retries:
             times = f" ({tries} tries)" if tries > 1 else ""
@@ -226,7 +228,7 @@ class Transport:
             )
         await asyncio.sleep(wait)
 
-    def fault_of(self, error: BaseException, url: str, deadline: Deadline) -> RewardError:
+    def transient_error(self, error: BaseException, url: str, deadline: Deadline) -> RewardError:
         """What went wrong on the way, as an error to try again after; raises what no other try would cure."""
         aiohttp = self.aiohttp
         if isinstance(error, RewardError):
@@ -234,7 +236,7 @@ class Transport:
         if isinstance(error, TimeoutError) and deadline.left() <= 0:
             raise DeadlineError(f"{url} did not answer within {deadline.seconds:g} s", url=url) from None
         if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ServerFingerprintMismatch):
-            raise self.cleaned(
+            raise self.redacted(
                 RemoteError(f"{url} cannot be trusted: {error}; ca_file= names its authority", url=url)
             ) from None
         if isinstance(error, aiohttp.ClientConnectorError):
@@ -243,22 +245,24 @@ class Transport:
             reason = f"cannot be reached: no connection within {_CONNECT_SECONDS:g} s"
         else:
             reason = f"broke off: {error or type(error).__name__}"
-        return self.cleaned(RemoteError(f"{url} {reason}", url=url))
+        return self.redacted(RemoteError(f"{url} {reason}", url=url))
 
-    def cleaned(self, error: RewardError) -> RewardError:
+    def redacted(self, error: RewardError) -> RewardError:
         """The error without the key, which a server may have repeated."""
         if not self._key or self._key not in error.message:
             return error
         return type(error)(error.message.replace(self._key, "…"), **error.about)
 
-    async def _once(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
+    async def _send_once(
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> HttpResponse:
         session = await self.session()
         for _ in range(_REDIRECTS + 1):
             async with session.request(
                 method, url, data=_data(body), headers=headers, allow_redirects=False
             ) as response:
                 # The headers are read without regard to case; as a plain dict they would not be.
-                answer = Answer(url, response.status, response.headers, await self._body(response, url))
+                answer = HttpResponse(url, response.status, response.headers, await self._body(response, url))
             target = _redirect(answer, method)
             if target is None:
                 return answer
@@ -283,18 +287,18 @@ class Transport:
     # One request whose answer comes in lines.
 
     @asynccontextmanager
-    async def lines(
+    async def stream_lines(
         self, url: str, body: bytes, headers: Mapping[str, str], deadline: Deadline
-    ) -> AsyncIterator[Answer | AsyncIterator[bytes]]:
+    ) -> AsyncIterator[HttpResponse | AsyncIterator[bytes]]:
         """One try of a POST: the lines of a streamed answer, or the whole answer where it is not streamed.
 
-        What breaks on the way is raised as it comes, for ``fault_of``.
+        What breaks on the way is raised as it comes, for ``transient_error``.
         """
         session = await self.session()
         async with (
             asyncio.timeout(deadline.timeout()),
             session.post(
-                url, data=body, headers=self._sent(body, headers), allow_redirects=False
+                url, data=body, headers=self._headers_for(body, headers), allow_redirects=False
             ) as response,
         ):
             if response.status == 200 and response.content_type in (
@@ -303,7 +307,7 @@ class Transport:
             ):
                 yield self._lines(response, url)
             else:
-                yield Answer(url, response.status, response.headers, await self._body(response, url))
+                yield HttpResponse(url, response.status, response.headers, await self._body(response, url))
 
     async def _lines(self, response: aiohttp.ClientResponse, url: str) -> AsyncIterator[bytes]:
         rest = b""
@@ -318,16 +322,16 @@ class Transport:
 
 
 def _data(body: bytes | None) -> Any:
-    """A body as aiohttp wants it: one that is large is written piece by piece, so that the loop turns."""
+    """A body as aiohttp wants it: one that is large is written chunk by chunk, so that the loop turns."""
     return io.BytesIO(body) if body is not None and len(body) > _LARGE else body
 
 
-def _redirect(answer: Answer, method: str) -> str | None:
+def _redirect(answer: HttpResponse, method: str) -> str | None:
     """Where to ask instead, on the same host only: the key is for that one."""
     location = answer.headers.get("Location")
     kept = answer.status in (307, 308) or (answer.status in (301, 302) and method == "GET")
     if not location or not kept:
         return None
-    target = urljoin(answer.where, location)
-    here, there = urlsplit(answer.where), urlsplit(target)
+    target = urljoin(answer.url, location)
+    here, there = urlsplit(answer.url), urlsplit(target)
     return target if (here.scheme, here.netloc) == (there.scheme, there.netloc) else None

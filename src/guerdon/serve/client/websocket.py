@@ -1,4 +1,4 @@
-"""SocketClient: many questions over one WebSocket, which may drop without one of them being lost."""
+"""WebSocketClient: many questions over one WebSocket, which may drop without one of them being lost."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from guerdon.errors import DeadlineError, RemoteError, RewardError
-from guerdon.serve.client.codecs import BadFrameError, Dialogue, Reply
-from guerdon.serve.client.response import Answer
-from guerdon.serve.client.retries import retry_after
+from guerdon.serve.client.codecs import InvalidFrameError, WebSocketCodec, WebSocketReply
+from guerdon.serve.client.response import HttpResponse
+from guerdon.serve.client.retries import TransientError, retry_after
 from guerdon.serve.client.transport import Transport
 
 if TYPE_CHECKING:
@@ -23,18 +23,18 @@ _BUSY_WAIT = 0.05
 _NO_SOCKET = frozenset({400, 404, 405, 426, 501})
 
 
-class NoSocketError(RemoteError):
+class WebSocketUnsupportedError(RemoteError):
     """The server, or what is between, does not take WebSockets there."""
 
 
 @dataclass(slots=True)
-class _Question:
+class _PendingFrame:
     text: str
     answer: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     times_busy: int = 0
 
 
-class SocketClient:
+class WebSocketClient:
     """Questions and answers over one WebSocket, told apart by a number.
 
     What was not answered when the connection dropped is sent again over the next one. A server of Guerdon's is
@@ -43,15 +43,15 @@ class SocketClient:
     """
 
     def __init__(
-        self, transport: Transport, dialogue: Callable[[], Dialogue], path: str, session: str | None
+        self, transport: Transport, codec: Callable[[], WebSocketCodec], path: str, session: str | None
     ) -> None:
         self._transport = transport
-        self._dialogue = dialogue
+        self._codec = codec
         self.url = transport.address.socket(path)
         self._query = f"?session={session}" if session else ""
         self._heartbeat = _HEARTBEAT if session else None
         """Other servers may block their loop while they score, and would seem dead."""
-        self._open: dict[int, _Question] = {}
+        self._open: dict[int, _PendingFrame] = {}
         self._next = 0
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._runner: asyncio.Task[None] | None = None
@@ -62,13 +62,13 @@ class SocketClient:
         """The answer to the question that ``write`` makes of its number.
 
         Raises the failure that the server answers; DeadlineError where it does not answer in time; RemoteError
-        where the connection cannot be had any more; NoSocketError where it never can.
+        where the connection cannot be had any more; WebSocketUnsupportedError where it never can.
         """
         transport = self._transport
-        async with transport.room:
+        async with transport.semaphore:
             deadline = transport.options.deadline()
             n, self._next = self._next, self._next + 1
-            question = self._open[n] = _Question(write(n))
+            question = self._open[n] = _PendingFrame(write(n))
             try:
                 async with asyncio.timeout(deadline.timeout()):
                     await self._send(question)
@@ -80,7 +80,7 @@ class SocketClient:
             finally:
                 self._open.pop(n, None)
         if isinstance(value, RewardError):
-            raise transport.cleaned(value)
+            raise transport.redacted(value)
         return value
 
     async def connect(self) -> None:
@@ -90,8 +90,8 @@ class SocketClient:
             tries += 1
             try:
                 await self._connect()
-            except _FaultError as error:
-                await self._transport.pause(error.fault, tries, error.wait, deadline)
+            except TransientError as error:
+                await self._transport.wait_before_retry(error.fault, tries, error.wait, deadline)
         self._start()
 
     async def close(self) -> None:
@@ -104,7 +104,7 @@ class SocketClient:
         await self._drop()
         self._fail(RemoteError(f"{self.url}: the client was closed", url=self.url))
 
-    async def _send(self, question: _Question) -> None:
+    async def _send(self, question: _PendingFrame) -> None:
         self._start()
         socket = self._socket
         if socket is not None:  # otherwise it is sent once there is a connection
@@ -140,7 +140,7 @@ class SocketClient:
                 answered = await self._listen()
                 failures = 0 if answered else failures + 1
                 fault, wait = self._dropped(), 0.0
-            except _FaultError as error:
+            except TransientError as error:
                 failures += 1
                 fault, wait = error.fault, error.wait
             except RewardError as error:
@@ -170,15 +170,17 @@ class SocketClient:
                     timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
                 )
         except aiohttp.WSServerHandshakeError as error:
-            answer = Answer(self.url, error.status, error.headers or {}, b"")
+            answer = HttpResponse(self.url, error.status, error.headers or {}, b"")
             if error.status in _NO_SOCKET:
-                raise NoSocketError(f"{self.url} takes no WebSocket ({error.status})", url=self.url) from None
-            if answer.is_fault:
-                raise _FaultError(answer.error(), retry_after(answer.headers)) from None
+                raise WebSocketUnsupportedError(
+                    f"{self.url} takes no WebSocket ({error.status})", url=self.url
+                ) from None
+            if answer.is_retryable:
+                raise TransientError(answer.error(), retry_after(answer.headers)) from None
             raise answer.error() from None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             deadline = transport.options.deadline()
-            raise _FaultError(transport.fault_of(error, self.url, deadline), 0.0) from None
+            raise TransientError(transport.transient_error(error, self.url, deadline), 0.0) from None
 
     async def _send_all(self) -> None:
         socket = self._socket
@@ -191,7 +193,7 @@ class SocketClient:
         """Hand out answers until the connection ends; whether there was any."""
         socket = self._socket
         answered = False
-        dialogue = self._dialogue()
+        codec = self._codec()
         if socket is None:
             return False
         text = self._transport.aiohttp.WSMsgType.TEXT
@@ -200,13 +202,13 @@ class SocketClient:
             if message.type is not text:
                 return answered
             try:
-                reply = dialogue.read(message.data)
-            except BadFrameError:
+                reply = codec.decode(message.data)
+            except InvalidFrameError:
                 return answered
             if reply is not None:
                 answered = self._take(reply) or answered
 
-    def _take(self, reply: Reply) -> bool:
+    def _take(self, reply: WebSocketReply) -> bool:
         question = self._open.get(reply.n)
         if question is None or question.answer.done():
             return False  # an answer that came twice, or too late
@@ -237,11 +239,3 @@ class SocketClient:
         for question in self._open.values():
             if not question.answer.done():
                 question.answer.set_result(error)
-
-
-class _FaultError(Exception):
-    """A fault of the connection that the next try may not have."""
-
-    def __init__(self, fault: RewardError, wait: float) -> None:
-        super().__init__(fault.message)
-        self.fault, self.wait = fault, wait

@@ -13,8 +13,15 @@ from guerdon.reward.binding.returns import to_result
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import constructor_names
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import Explicit
-from guerdon.trainers.foreign.base import Adopted, columns_of, made, refuse_parameters, slug, truth_of
+from guerdon.reward.scorers.base import CallArguments
+from guerdon.trainers.foreign.base import (
+    ForeignScorer,
+    columns_of,
+    instantiate,
+    refuse_parameters,
+    slug,
+    truth_of,
+)
 from guerdon.types import EvaluateResult, Sample
 
 _RESERVED = ("self", "output", "expected")
@@ -48,7 +55,7 @@ def scorer_of(target: Any, fixed: Mapping[str, Any]) -> AutoevalsScorer | None:
         return None
     if isinstance(target, type):
         names = constructor_names(target)
-        target = made(target, {n: v for n, v in fixed.items() if n in names})
+        target = instantiate(target, {n: v for n, v in fixed.items() if n in names})
         return AutoevalsScorer(target, fixed, {n: v for n, v in fixed.items() if n not in names})
     return AutoevalsScorer(target, fixed, fixed)
 
@@ -58,7 +65,7 @@ def _named(cls: type, name: str) -> bool:
     return any(b.__name__ == name and b.__module__.partition(".")[0] == "autoevals" for b in cls.__mro__)
 
 
-class AutoevalsScorer(Adopted):
+class AutoevalsScorer(ForeignScorer):
     """Calls ``eval``, or ``eval_async`` where that is more than the former in a coroutine."""
 
     package = "autoevals"
@@ -79,15 +86,15 @@ class AutoevalsScorer(Adopted):
         if unknown := [n for n in call if not self._takes_all and n not in (*self._names, "expected")]:
             refuse_parameters(self.name, dict.fromkeys(unknown))
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         output, second, more = self._arguments(sample, explicit)
-        return self._result(self.adopted.eval(output, second, **more))
+        return self._result(self.wrapped.eval(output, second, **more))
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         output, second, more = self._arguments(sample, explicit)
-        return self._result(await self.adopted.eval_async(output, second, **more))
+        return self._result(await self.wrapped.eval_async(output, second, **more))
 
-    def _arguments(self, sample: Sample, explicit: Explicit) -> tuple[Any, Any, dict[str, Any]]:
+    def _arguments(self, sample: Sample, explicit: CallArguments) -> tuple[Any, Any, dict[str, Any]]:
         offered = {"input": sample.prompt, **columns_of(sample, explicit), **self._call}
         more = {n: v for n, v in offered.items() if n not in _RESERVED}
         # eval gives its second argument on by position, whatever the scorer calls it: ValidJSON's is a schema.
@@ -119,9 +126,9 @@ class AutoevalsScorer(Adopted):
             return to_result(score, self.name)
         if score.error is not None:
             raise ExecutionError(f"{self.name} failed: {score.error}", reward=self.name)
-        told = score.metadata or {}
-        numbers = {n: v for n, v in told.items() if type(v) in (int, float) and math.isfinite(v)}
-        reason = told.get("rationale") or told.get("reason")
+        details = score.metadata or {}
+        numbers = {n: v for n, v in details.items() if type(v) in (int, float) and math.isfinite(v)}
+        reason = details.get("rationale") or details.get("reason")
         return to_result({"score": score.score, "reason": reason, "metrics": numbers}, self.name)
 
 

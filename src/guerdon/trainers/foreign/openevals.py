@@ -13,8 +13,8 @@ from guerdon.reward.binding.returns import to_result
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import is_async_callable
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import Explicit
-from guerdon.trainers.foreign.base import Adopted, accepted, columns_of, truth_of
+from guerdon.reward.scorers.base import CallArguments
+from guerdon.trainers.foreign.base import ForeignScorer, accepted, columns_of, truth_of
 from guerdon.types import EvaluateResult, Sample
 
 
@@ -48,7 +48,7 @@ def scorer_of(target: Any, fixed: Mapping[str, Any]) -> OpenEvalsScorer | None:
     return OpenEvalsScorer(target, fixed, None)
 
 
-class OpenEvalsScorer(Adopted):
+class OpenEvalsScorer(ForeignScorer):
     """Calls an evaluator with what it takes by name."""
 
     package = "openevals"
@@ -67,13 +67,13 @@ class OpenEvalsScorer(Adopted):
     def parameters(self) -> Mapping[str, Any]:
         return self._fixed if self._key is None else {**self._fixed, "key": self._key}
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        return self._result(self.adopted(**self._arguments(sample, explicit)))
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
+        return self._result(self.wrapped(**self._arguments(sample, explicit)))
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        return self._result(await self.adopted(**self._arguments(sample, explicit)))
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
+        return self._result(await self.wrapped(**self._arguments(sample, explicit)))
 
-    def _arguments(self, sample: Sample, explicit: Explicit) -> dict[str, Any]:
+    def _arguments(self, sample: Sample, explicit: CallArguments) -> dict[str, Any]:
         offered = {
             **columns_of(sample, explicit),
             "inputs": sample.prompt,
@@ -83,10 +83,10 @@ class OpenEvalsScorer(Adopted):
         }
         if self._form == "json":
             offered["reference_outputs"] = _from_json(offered["reference_outputs"], "the ground truth")
-        known = inspect.signature(self.adopted).parameters
+        known = inspect.signature(self.wrapped).parameters
         if self._is_strict:
             return {name: value for name, value in offered.items() if name in known}
-        return accepted(self.adopted, offered)
+        return accepted(self.wrapped, offered)
 
     def _outputs(self, sample: Sample) -> Any:
         if self._form == "trajectory":

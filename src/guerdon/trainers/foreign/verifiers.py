@@ -12,14 +12,14 @@ from guerdon.reward.binding.returns import to_result
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import is_async_callable
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import Explicit, Scorer
+from guerdon.reward.scorers.base import CallArguments, Scorer
 from guerdon.reward.scorers.composite import Component, OnFailure, Weighted, named_components
-from guerdon.reward.versioning.version import Watch
+from guerdon.reward.versioning.version import DependencySnapshot
 from guerdon.trainers.foreign.base import (
-    Adopted,
+    ForeignScorer,
     accepted,
     columns_of,
-    picture_of,
+    fingerprint_data_of,
     refuse_parameters,
     truth_of,
 )
@@ -61,7 +61,7 @@ def scorer_of(target: Any, fixed: Mapping[str, Any], on_failure: OnFailure = "fa
         refuse_parameters(cls.__name__, fixed)
         return RubricSum(_components_of(target), on_failure, name="rubric")
     if kinds & {"Task", "Taskset"}:
-        from guerdon.trainers._verifiers_task import components_of
+        from guerdon.trainers.foreign.verifiers_task import components_of
 
         refuse_parameters(cls.__name__, fixed)
         return RubricSum(components_of(target), on_failure, name="task")
@@ -105,7 +105,7 @@ def _functions(rubric: Any) -> list[tuple[Any, Callable[..., Any], float]]:
     return [(rubric, f, float(w)) for f, w in zip(rubric.funcs, rubric.weights, strict=True)]
 
 
-class RubricFunction(Adopted):
+class RubricFunction(ForeignScorer):
     """One function of a rubric, called with what it names of a rollout."""
 
     package = "verifiers"
@@ -115,19 +115,19 @@ class RubricFunction(Adopted):
         self._rubric = rubric
         self.is_async = is_async_callable(function)
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        value = self.adopted(**accepted(self.adopted, self._objects(sample, explicit)))
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
+        value = self.wrapped(**accepted(self.wrapped, self._objects(sample, explicit)))
         if inspect.isawaitable(value):
             raise BindingError(
                 f"{self.name} is a plain function that gives an awaitable; write it as async def"
             )
         return to_result(value, self.name)
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        value = await self.adopted(**accepted(self.adopted, self._objects(sample, explicit)))
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
+        value = await self.wrapped(**accepted(self.wrapped, self._objects(sample, explicit)))
         return to_result(value, self.name)
 
-    def _objects(self, sample: Sample, explicit: Explicit) -> dict[str, Any]:
+    def _objects(self, sample: Sample, explicit: CallArguments) -> dict[str, Any]:
         """What verifiers offers a function by name: of the rollout, of the row, and the rubric's own objects."""
         state = self._state(sample, explicit)
         if hasattr(self._rubric, "score_objects"):
@@ -135,7 +135,7 @@ class RubricFunction(Adopted):
         named = {n: state[n] for n in ("prompt", "completion", "answer", "info", "task")}
         return {**state["input"], **named, "state": state, **self._rubric.class_objects}
 
-    def _state(self, sample: Sample, explicit: Explicit) -> Any:
+    def _state(self, sample: Sample, explicit: CallArguments) -> Any:
         columns = columns_of(sample, explicit)
         truth = columns.pop("answer", truth_of(sample))
         context = sample.original_messages
@@ -159,12 +159,13 @@ class RubricFunction(Adopted):
     def _message(self, message: dict[str, Any]) -> Any:
         return _part(self._rubric, "utils.message_utils", "from_raw_message", dict)(message)
 
-    def picture(self, watch: Watch) -> Any:
+    def fingerprint_data(self, snapshot: DependencySnapshot) -> Any:
         objects = self._rubric.class_objects
         used = {
-            name: picture_of(objects[name], self.package, watch) for name in accepted(self.adopted, objects)
+            name: fingerprint_data_of(objects[name], self.package, snapshot)
+            for name in accepted(self.wrapped, objects)
         }
-        return [picture_of(self.adopted, self.package, watch), used]
+        return [fingerprint_data_of(self.wrapped, self.package, snapshot), used]
 
 
 def _part(rubric: Any, module: str, name: str, otherwise: Any) -> Any:

@@ -10,7 +10,7 @@ CONSTANT = "constant"
 """The part that a sum's constant is, where it has one."""
 
 
-class Sums:
+class WeightedParts:
     """Weight times score of each component, under the same keys for every sample, adding up to its number.
 
     >>> from guerdon import weighted, reward_function
@@ -18,7 +18,7 @@ class Sums:
     ... def right(response): return 1.0
     >>> @reward_function
     ... def brief(response): return 0.5
-    >>> Sums(Adapter(weighted(right, brief, weights=[0.75, 0.5]))).keys
+    >>> WeightedParts(Adapter(weighted(right, brief, weights=[0.75, 0.5]))).keys
     ('right', 'brief')
     """
 
