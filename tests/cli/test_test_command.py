@@ -82,7 +82,7 @@ def test_the_contract_is_kept(guerdon: Run, work: Path) -> None:
     said = result.stdout.splitlines()
     assert said[0] == "3 cases: 3 as expected, 0 off"
     assert said[1].startswith("contract kept: 3 rows and ")
-    assert said[1].endswith(" over call, batch, permuted, thread, worker, http")
+    assert said[1].endswith(", in the modes call, batch, permuted, thread, worker, http")
     assert said[2].startswith("slowest: ")
     assert said[3].startswith("the reward declares no scale")
 
@@ -93,4 +93,4 @@ def test_the_contract_is_broken(guerdon: Run, work: Path) -> None:
     assert result.exit_code == 1
     assert "3 as expected, 0 off" in result.stdout
     assert "careless breaks the contract of a reward in 1 way:\n" in result.stdout
-    assert "hostile response: empty: raises: IndexError" in result.stdout
+    assert "adversarial response: empty: raises: IndexError" in result.stdout

@@ -1,4 +1,4 @@
-"""``multiple_choice``: parameters that make no sense, the forms of options, hostile responses.
+"""``multiple_choice``: parameters that make no sense, the forms of options, adversarial responses.
 
 The table of its verdicts is ``cases/multiple_choice.jsonl``.
 """

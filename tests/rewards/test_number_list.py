@@ -1,4 +1,4 @@
-"""``number_list``: what cannot be read, shares, tolerance, hostile responses.
+"""``number_list``: what cannot be read, shares, tolerance, adversarial responses.
 
 The table of its verdicts is ``cases/number_list.jsonl``.
 """

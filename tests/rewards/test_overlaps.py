@@ -1,4 +1,4 @@
-"""``rouge`` and ``bleu``: the libraries' numbers, what cannot be judged, hostile responses.
+"""``rouge`` and ``bleu``: the libraries' numbers, what cannot be judged, adversarial responses.
 
 The tables of their scores are in ``cases/``.
 """

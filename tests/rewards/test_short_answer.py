@@ -1,4 +1,4 @@
-"""``short_answer``: its promise on people's verdicts, what cannot be judged, hostile responses.
+"""``short_answer``: its promise on people's verdicts, what cannot be judged, adversarial responses.
 
 The table of its verdicts is ``cases/short_answer.jsonl``.
 """

@@ -1,4 +1,4 @@
-"""``exact_match``, ``contains`` and ``token_f1``: what cannot be judged, reasons, hostile responses.
+"""``exact_match``, ``contains`` and ``token_f1``: what cannot be judged, reasons, adversarial responses.
 
 The tables of their verdicts are in ``cases/``.
 """

@@ -44,11 +44,11 @@ def sound(response: str, ground_truth: str) -> EvaluateResult:
 def test_a_sound_reward_keeps_it_in_every_way() -> None:
     report = check_reward(sound, ROWS)
     assert (report.reward, report.scale, report.rows) == ("sound", (0, 1), 3)
-    assert report.over == ("call", "batch", "permuted", "thread", "worker", "http")
+    assert report.modes == ("call", "batch", "permuted", "thread", "worker", "http")
     assert (report.lowest, report.highest) == (0.0, 1.0)
     # None and "" as expected answers.
     assert report.failures == {"binding": 1, "input": 1}
-    assert report.hostile > 70
+    assert report.adversarial > 70
     assert report.slowest_seconds > 0
 
 
@@ -65,14 +65,14 @@ def test_rows_may_be_a_file_and_expect_failures(tmp_path: Path) -> None:
             raise ValueError("boom")
         return float(response == _gold(ground_truth))
 
-    assert check_reward(booms, table, over=("call",)).failures["exception"] == 1
+    assert check_reward(booms, table, modes=("call",)).failures["exception"] == 1
 
 
 def test_parameters_reach_it() -> None:
     def short(response: str, most: int = 0) -> float:
         return float(len(response) <= most)
 
-    assert check_reward(short, ROWS, over=("call", "worker"), most=3).highest == 1.0
+    assert check_reward(short, ROWS, modes=("call", "worker"), most=3).highest == 1.0
 
 
 # Defects
@@ -144,27 +144,27 @@ def reads_a_type_that_does_not_travel(response: str, metadata: Mapping[str, Any]
 
 
 @pytest.mark.parametrize(
-    ("reward", "over", "says"),
+    ("reward", "modes", "says"),
     [
         (never_the_same, ("call",), r"row yes: when it is scored again, it gives the score .* in place of"),
         (too_high, (), r"row long: the score 17 is outside of the scale 0 to 1; response 'It is 4, I think\.'"),
-        (raises_on_nothing, (), r"hostile response: empty: raises: IndexError: string index out of range"),
-        (raises_on_nothing, (), r"hostile response: no content: raises: IndexError"),
-        (slow_on_what_is_long, (), r"hostile response: 1 MB of words: takes more than 1 s"),
-        (ends_the_process, (), r"hostile response: NUL: ends the process"),
-        (not_finite, (), r"hostile response: a full stop: gives what is no result: .*nan"),
-        (no_result, (), r"hostile response: a full stop: gives what is no result"),
+        (raises_on_nothing, (), r"adversarial response: empty: raises: IndexError: string index out of range"),
+        (raises_on_nothing, (), r"adversarial response: no content: raises: IndexError"),
+        (slow_on_what_is_long, (), r"adversarial response: 1 MB of words: takes more than 1 s"),
+        (ends_the_process, (), r"adversarial response: NUL: ends the process"),
+        (not_finite, (), r"adversarial response: a full stop: gives what is no result: .*nan"),
+        (no_result, (), r"adversarial response: a full stop: gives what is no result"),
         (pays_a_missing_gold, (), r"malformed expected answer: '': should be a failure, and gives the score 0"),
-        (other_in_threads, ("thread",), r"row yes: over thread, it gives the score 0 in place of the score 1"),
-        (other_in_workers, ("call",), r"row yes: over call, it gives the score 0 in place of the score 1"),
+        (other_in_threads, ("thread",), r"row yes: in mode thread, it gives the score 0 in place of the score 1"),
+        (other_in_workers, ("call",), r"row yes: in mode call, it gives the score 0 in place of the score 1"),
         (remembers, (), r"row yes: when it is scored again"),
-        (relative_to_the_batch, ("call",), r"row no: over call, it gives the score 1 in place of"),
+        (relative_to_the_batch, ("call",), r"row no: in mode call, it gives the score 1 in place of"),
         (another_metric_each_time, (), r"row yes: when it is scored again, the metric calls is \d+ in place of"),
     ],
 )  # fmt: skip
-def test_a_defect(reward: Callable[..., Any], over: tuple[str, ...], says: str) -> None:
+def test_a_defect(reward: Callable[..., Any], modes: tuple[str, ...], says: str) -> None:
     with pytest.raises(AssertionError) as broken:
-        check_reward(reward, ROWS, scale=(0, 1), timeout=1, over=over)
+        check_reward(reward, ROWS, scale=(0, 1), timeout=1, modes=modes)
     text = str(broken.value)
     assert re.match(rf"{reward.__name__} breaks the contract of a reward in \d+ ways?:\n- ", text)
     assert re.search(says, text), text
@@ -172,13 +172,13 @@ def test_a_defect(reward: Callable[..., Any], over: tuple[str, ...], says: str) 
 
 def test_a_defect_over_http() -> None:
     rows = [{**ROWS[0], "pair": (1, 2)}]
-    with pytest.raises(AssertionError, match="over http, it gives the score 0 in place of the score 1"):
-        check_reward(reads_a_type_that_does_not_travel, rows, over=("http",))
+    with pytest.raises(AssertionError, match="in mode http, it gives the score 0 in place of the score 1"):
+        check_reward(reads_a_type_that_does_not_travel, rows, modes=("http",))
 
 
 def test_five_examples_of_each_thing_that_is_broken() -> None:
     with pytest.raises(AssertionError) as broken:
-        check_reward(too_high, ROWS, scale=(0, 0.5), over=())
+        check_reward(too_high, ROWS, scale=(0, 0.5), modes=())
     head, *examples, more = str(broken.value).split("\n")
     assert head == "too_high breaks the contract of a reward in 1 way:"
     assert [example.partition(":")[0] for example in examples[:3]] == ["- row yes", "- row no", "- row long"]
@@ -194,9 +194,9 @@ def with_a_limit_of_its_own(response: str) -> float:
 
 
 def test_a_deadline_that_the_reward_states_is_part_of_its_contract() -> None:
-    report = check_reward(with_a_limit_of_its_own, ROWS, timeout=0.5, over=("call", "thread"))
+    report = check_reward(with_a_limit_of_its_own, ROWS, timeout=0.5, modes=("call", "thread"))
     assert report.failures == {"timeout": 1}
-    assert report.slowest == "hostile response: a tower in Python"
+    assert report.slowest == "adversarial response: a tower in Python"
 
 
 def jitters(response: str) -> EvaluateResult:
@@ -204,11 +204,11 @@ def jitters(response: str) -> EvaluateResult:
 
 
 def test_what_may_differ() -> None:
-    check_reward(jitters, ROWS, tolerance=0.01, ignore=["seconds"], over=HERE)
+    check_reward(jitters, ROWS, tolerance=0.01, ignore=["seconds"], modes=HERE)
     with pytest.raises(AssertionError, match="the metric seconds"):
-        check_reward(jitters, ROWS, tolerance=0.01, over=())
+        check_reward(jitters, ROWS, tolerance=0.01, modes=())
     with pytest.raises(AssertionError, match="in place of the score"):
-        check_reward(jitters, ROWS, ignore=["seconds"], over=())
+        check_reward(jitters, ROWS, ignore=["seconds"], modes=())
 
 
 def refuses(response: str) -> float:
@@ -221,8 +221,8 @@ def refuses(response: str) -> float:
         (
             sound,
             ROWS,
-            {"over": ["carrier pigeon"]},
-            "over must name ways out of call, .* not 'carrier pigeon'",
+            {"modes": ["carrier pigeon"]},
+            "modes must be some of call, .* not 'carrier pigeon'",
         ),
         (sound, [], {}, "there are no rows"),
         (
@@ -232,7 +232,7 @@ def refuses(response: str) -> float:
             "sound needs 'ground_truth', and the rows have .* give rows that suit",
         ),
         (sound, [{"prompt": "4"}], {}, 'case 1: a case needs "messages"'),
-        (refuses, ROWS, {"over": ()}, "refuses scores none of the rows, .*: there is nothing to look for"),
+        (refuses, ROWS, {"modes": ()}, "refuses scores none of the rows, .*: there is nothing to look for"),
     ],
 )
 def test_mistakes(reward: Any, rows: list[Any], options: Mapping[str, Any], says: str) -> None:

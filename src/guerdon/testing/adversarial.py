@@ -10,7 +10,7 @@ DEPTH = 10_000
 
 
 def responses() -> Mapping[str, str | None]:
-    """Hostile responses by name; None stands for a message without content."""
+    """Adversarial responses by name; None stands for a message without content."""
     return {**_nothing(), **_long(), **_nested(), **_characters(), **_patterns(), **_numbers(), **_forged()}
 
 

@@ -1,4 +1,4 @@
-"""The ways in which a reward may be called, each from samples to outcomes in the samples' order."""
+"""The modes in which a reward may be called, each from samples to outcomes in the samples' order."""
 
 from __future__ import annotations
 
@@ -16,69 +16,71 @@ from guerdon.types import Sample
 
 THREADS = 16
 _PATIENCE = 60.0
-"""Seconds beyond the deadlines of all samples after which a way is taken to hang."""
+"""Seconds beyond the deadlines of all samples after which a mode counts as hanging."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A reward and how long a sample may take."""
+class CheckedReward:
+    """A reward under check, and how long a sample may take."""
 
     reward: RewardFunction
     timeout: float
     seed: int = 0
     rows: int = 1
-    """How many of the samples are rows; what follows them are hostile ones."""
+    """How many of the samples are rows; adversarial ones follow."""
 
 
 class HangError(Exception):
-    """Threads that did not come to their end."""
+    """Some threads did not end in time."""
 
 
-Way = Callable[[Call, Sequence[Sample]], list[list[Outcome]]]
+CallMode = Callable[[CheckedReward, Sequence[Sample]], list[list[Outcome]]]
 """Gives, for each sample, one outcome or several, all of which should be alike."""
 
 
-def in_workers(call: Call, samples: Sequence[Sample], workers: int = 1) -> tuple[list[Outcome], list[float]]:
-    """The outcomes in worker processes, which survive everything, and the seconds that each took."""
-    scores = score(call.reward, samples, timeout=call.timeout, workers=workers, on_error="result")
+def in_workers(
+    checked: CheckedReward, samples: Sequence[Sample], workers: int = 1
+) -> tuple[list[Outcome], list[float]]:
+    """The outcomes in worker processes, and the seconds that each took; survives what a reward does."""
+    scores = score(checked.reward, samples, timeout=checked.timeout, workers=workers, on_error="result")
     seconds = [float(row["seconds"]) for row in scores.rows()]
     return [pack(result) for result in scores], seconds
 
 
-def _alone(call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:
+def _alone(checked: CheckedReward, samples: Sequence[Sample]) -> list[list[Outcome]]:
     """One after the other in this process."""
-    return [[pack(call.reward.evaluate(sample))] for sample in samples]
+    return [[pack(checked.reward.evaluate(sample))] for sample in samples]
 
 
-def _batch(call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:
+def _batch(checked: CheckedReward, samples: Sequence[Sample]) -> list[list[Outcome]]:
     """All at once, each row twice."""
-    results = [pack(result) for result in call.reward.evaluate_batch([*samples, *samples[: call.rows]])]
+    results = [pack(result) for result in checked.reward.evaluate_batch([*samples, *samples[: checked.rows]])]
     again = results[len(samples) :]
     return [[result, *again[i : i + 1]] for i, result in enumerate(results[: len(samples)])]
 
 
-def _permuted(call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:
+def _permuted(checked: CheckedReward, samples: Sequence[Sample]) -> list[list[Outcome]]:
     """At once in another order."""
     order = list(range(len(samples)))
-    random.Random(call.seed).shuffle(order)
-    results = call.reward.evaluate_batch([samples[i] for i in order])
+    random.Random(checked.seed).shuffle(order)
+    results = checked.reward.evaluate_batch([samples[i] for i in order])
     found: list[list[Outcome]] = [[] for _ in samples]
     for i, result in zip(order, results, strict=True):
         found[i].append(pack(result))
     return found
 
 
-def _threads(call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:
+def _threads(checked: CheckedReward, samples: Sequence[Sample]) -> list[list[Outcome]]:
     """In many threads at once: each takes up all of the rows, from another place on, and its share of the rest."""
     found: list[list[Outcome]] = [[] for _ in samples]
-    until = time.monotonic() + call.timeout * len(samples) + _PATIENCE
+    until = time.monotonic() + checked.timeout * len(samples) + _PATIENCE
 
     def run(number: int) -> None:
         start = number * len(samples) // THREADS
         for offset in range(len(samples)):
             i = (start + offset) % len(samples)
-            if i < call.rows or i % THREADS == number:
-                found[i].append(pack(call.reward.evaluate(samples[i])))
+            if i < checked.rows or i % THREADS == number:
+                found[i].append(pack(checked.reward.evaluate(samples[i])))
 
     threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(THREADS)]
     for thread in threads:
@@ -90,33 +92,33 @@ def _threads(call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:
     return found
 
 
-def _workers(call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:
+def _workers(checked: CheckedReward, samples: Sequence[Sample]) -> list[list[Outcome]]:
     """In two worker processes and in another order, so that each has seen other samples before."""
     order = list(range(len(samples)))
-    random.Random(call.seed + 1).shuffle(order)
-    outcomes, _ = in_workers(call, [samples[i] for i in order], workers=2)
+    random.Random(checked.seed + 1).shuffle(order)
+    outcomes, _ = in_workers(checked, [samples[i] for i in order], workers=2)
     found: list[list[Outcome]] = [[] for _ in samples]
     for i, outcome in zip(order, outcomes, strict=True):
         found[i].append(outcome)
     return found
 
 
-def _http(call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:
+def _http(checked: CheckedReward, samples: Sequence[Sample]) -> list[list[Outcome]]:
     """By a server on this machine, as a remote reward."""
     from guerdon.serve.background import BackgroundServer
     from guerdon.serve.run import serve
 
-    served = call.reward.named("checked")
-    running = serve(served, port=0, blocking=False, workers=1, timeout=call.timeout, quiet=True)
+    served = checked.reward.with_name("checked")
+    running = serve(served, port=0, blocking=False, workers=1, timeout=checked.timeout, quiet=True)
     assert isinstance(running, BackgroundServer)
     with running:
         remote = RewardFunction(endpoint=f"{running.url}/rewards/checked", mode="remote")
-        timeout = (call.timeout + 1) * (len(samples) + 1)  # they wait for one worker
+        timeout = (checked.timeout + 1) * (len(samples) + 1)  # they wait for one worker
         scores = score(remote, samples, timeout=timeout, on_error="result")
         return [[pack(result)] for result in scores]
 
 
-WAYS: Mapping[str, Way] = {
+CALL_MODES: Mapping[str, CallMode] = {
     "call": _alone,
     "batch": _batch,
     "permuted": _permuted,
@@ -124,11 +126,11 @@ WAYS: Mapping[str, Way] = {
     "worker": _workers,
     "http": _http,
 }
-"""Each way by name."""
+"""Each mode by name."""
 
 
-def travels(sample: Sample) -> bool:
-    """Whether a sample can be sent over HTTP: JSON has no lone surrogates, and a remote reward says so."""
+def is_sendable(sample: Sample) -> bool:
+    """Whether a sample can be sent over HTTP: JSON cannot carry lone surrogates, and a remote reward refuses them."""
     try:
         json.dumps(sample.to_row(), ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError:
@@ -136,6 +138,6 @@ def travels(sample: Sample) -> bool:
     return True
 
 
-def go(name: str, call: Call, samples: Sequence[Sample]) -> list[list[Outcome]]:
-    """What a way gives. Raises HangError where threads do not come to their end."""
-    return WAYS[name](call, samples)
+def call_by_mode(name: str, checked: CheckedReward, samples: Sequence[Sample]) -> list[list[Outcome]]:
+    """The outcomes in a mode. Raises HangError if threads do not end."""
+    return CALL_MODES[name](checked, samples)

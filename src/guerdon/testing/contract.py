@@ -1,4 +1,4 @@
-"""The contract of a reward: what holds of every entry of the catalogue, to be asked of any other reward too."""
+"""The contract that every reward of the catalogue keeps, as a check for any other reward."""
 
 from __future__ import annotations
 
@@ -15,44 +15,45 @@ from guerdon.scoring.outcome import Outcome
 from guerdon.scoring.run import score
 from guerdon.settings import setting
 from guerdon.testing.adversarial import MALFORMED_TRUTHS, malformed_rows
-from guerdon.testing.call_modes import WAYS, Call, HangError, go, in_workers, travels
-from guerdon.testing.inputs import Trial, trials_of
+from guerdon.testing.call_modes import (
+    CALL_MODES,
+    CheckedReward,
+    HangError,
+    call_by_mode,
+    in_workers,
+    is_sendable,
+)
+from guerdon.testing.inputs import ContractInput, inputs_of
 from guerdon.types import Sample
 
 REPEATS = 3
 _SHOWN = 5
-"""Examples that are listed of one thing that is broken."""
+"""How many examples of one violation are listed."""
 _EXCERPT = 80
 _LARGE = 500_000
-"""Characters of a hostile response beyond which it is scored in fewer ways."""
-# What a reward may say of a sample in place of a score. Everything else is a fault of the reward.
+"""Adversarial responses of more characters are scored in fewer modes."""
+# Failures that a reward may give in place of a score. All others are violations.
 _CLEAN = frozenset({"input", "binding", "not_applicable"})
-_DEFAULT_ROW = {
-    "prompt": "What is 2 + 2?",
-    "response": "The answer is 4.",
-    "ground_truth": "4",
-    "answer": "4",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class ContractReport:
-    """What was tried on a reward that keeps the contract."""
+    """What a reward that keeps the contract was checked with."""
 
     reward: str
     version: str
     scale: tuple[float, float] | None
     """The lowest and the highest score that it may give; None where it declares none and none was given."""
     rows: int
-    hostile: int
-    """Hostile responses, malformed rows and malformed expected answers."""
-    over: tuple[str, ...]
+    adversarial: int
+    """Adversarial responses, malformed rows and malformed expected answers."""
+    modes: tuple[str, ...]
     failures: dict[str, int]
     """How many of all of them it answered with a failure, by kind."""
     lowest: float | None
     highest: float | None
     slowest: str
-    """What took longest: a row or the name of a hostile response."""
+    """What took longest: a row or the name of an adversarial response."""
     slowest_seconds: float
 
 
@@ -62,7 +63,7 @@ def check_reward(
     *,
     scale: tuple[float, float] | None = None,
     timeout: float | None = None,
-    over: Sequence[str] = tuple(WAYS),
+    modes: Sequence[str] = tuple(CALL_MODES),
     tolerance: float = 0.0,
     ignore: Sequence[str] = (),
     malformed: Sequence[Any] = MALFORMED_TRUTHS,
@@ -78,62 +79,64 @@ def check_reward(
       twice, in another order, from 16 threads, in worker processes and over HTTP;
     - every score is finite and in the reward's ``scale``, by default the one that it declares;
     - every row is done within ``timeout`` seconds, by default the reward's own limit, else 10;
-    - some 70 hostile responses in place of the first row's (empty, 1 MB, 10,000 nested brackets, NUL, lone
+    - some 70 adversarial responses in place of the first row's (empty, 1 MB, 10,000 nested brackets, NUL, lone
       surrogates, what makes regular expressions or numbers explode) give a score in the scale or a failure
       of the kind ``input``; one that ends at the deadline is allowed to a reward that states a ``timeout``;
     - rows that are no conversation, and ``malformed`` expected answers where the reward needs one, are
       failures and never a score.
 
-    ``over`` names the ways to call it; ``http`` needs the extras ``serve`` and ``client``, and leaves out
-    what has lone surrogates, which cannot travel. ``tolerance`` is how far
+    ``modes`` names the ways to call it; ``http`` needs the extras ``serve`` and ``client``, and leaves out
+    texts with lone surrogates, which JSON cannot carry. ``tolerance`` is how far
     scores and metrics of one sample may be apart, for models whose sums depend on the batch; ``ignore``
     names metrics that may differ, such as times.
 
-    Raises AssertionError that lists what is broken, each with its row; InputError where no row suits.
+    Raises AssertionError that lists each violation with its row; InputError where no row suits the reward.
 
     >>> def brief(response: str) -> float:
     ...     return 1.0 if len(response) < 100 else 0.0
-    >>> check_reward(brief, scale=(0, 1), over=("call", "thread")).lowest
+    >>> check_reward(brief, scale=(0, 1), modes=("call", "thread")).lowest
     0.0
     """
     __tracebackhide__ = True
     found = resolve(reward, **parameters)
-    if unknown := [way for way in over if way not in WAYS]:
-        raise InputError(f"over must name ways out of {', '.join(WAYS)}, not {unknown[0]!r}")
+    if unknown := [mode for mode in modes if mode not in CALL_MODES]:
+        raise InputError(f"modes must be some of {', '.join(CALL_MODES)}, not {unknown[0]!r}")
     own = timeout if timeout is not None else found.timeout
     scale = scale if scale is not None else found.options.scale
-    trials = trials_of(found, rows, malformed)
-    call = Call(found, setting("timeout", own), seed, sum(not trial.hostile for trial in trials))
-    check = _Check(call, scale, tolerance, frozenset(ignore), trials)
+    inputs = inputs_of(found, rows, malformed)
+    checked = CheckedReward(
+        found, setting("timeout", own), seed, sum(not given.adversarial for given in inputs)
+    )
+    check = _Check(checked, scale, tolerance, frozenset(ignore), inputs)
     check.baseline()
     check.malformed()
     if not check.broken and (refusal := check.refusal()) is not None:
         raise InputError(f"{found.name} scores none of the rows, so that nothing is checked: {refusal}")
-    for way in over:
-        check.way(way)
+    for mode in modes:
+        check.in_mode(mode)
     if check.broken:
-        raise AssertionError(_told(found, check.broken))
-    return _report(check, tuple(over))
+        raise AssertionError(_described(found, check.broken))
+    return _report(check, tuple(modes))
 
 
 # The check.
 
 
 class _Check:
-    """One reward on trial, and what is found to be broken."""
+    """One reward under check, and the violations found so far."""
 
     def __init__(
         self,
-        call: Call,
+        checked: CheckedReward,
         scale: tuple[float, float] | None,
         tolerance: float,
         ignore: frozenset[str],
-        trials: list[Trial],
+        inputs: list[ContractInput],
     ) -> None:
-        self.call, self.scale, self.trials = call, scale, trials
+        self.checked, self.scale, self.inputs = checked, scale, inputs
         self._tolerance, self._ignore = tolerance, ignore
         self.broken: dict[str, list[str]] = {}
-        """What is broken, each with its examples."""
+        """Each violation with its examples."""
         self.refused = 0
 
     def _add(self, what: str, example: str) -> None:
@@ -141,24 +144,28 @@ class _Check:
 
     def baseline(self) -> None:
         """Score everything in a worker process, which survives what a reward does, and judge it."""
-        outcomes, seconds = in_workers(self.call, [trial.sample for trial in self.trials])
-        for trial, outcome, took in zip(self.trials, outcomes, seconds, strict=True):
-            trial.outcome = outcome
-            trial.seconds = max(took, self.call.timeout) if outcome.kind == "timeout" else took
-            if fault := self._fault(trial):
-                self._add(fault.partition(" ")[0], f"{trial.name}: {fault}{_excerpt(trial)}")
-        # The ways repeat the hostile ones.
-        rows = [trial for trial in self._steady() if not trial.hostile]
-        again, _ = in_workers(self.call, [trial.sample for _ in range(REPEATS - 1) for trial in rows])
+        outcomes, seconds = in_workers(self.checked, [given.sample for given in self.inputs])
+        for given, outcome, took in zip(self.inputs, outcomes, seconds, strict=True):
+            given.outcome = outcome
+            given.seconds = max(took, self.checked.timeout) if outcome.kind == "timeout" else took
+            if fault := self._fault(given):
+                self._add(fault.partition(" ")[0], f"{given.name}: {fault}{_excerpt(given)}")
+        # The adversarial ones are repeated by the call modes.
+        rows = [given for given in self._steady() if not given.adversarial]
+        again, _ = in_workers(self.checked, [given.sample for _ in range(REPEATS - 1) for given in rows])
         repeats = [[again[n + r * len(rows)] for r in range(REPEATS - 1)] for n in range(len(rows))]
         self._compare(rows, repeats, "when it is scored again")
 
     def malformed(self) -> None:
         """Score what is no conversation, among rows that are."""
-        good = self.trials[0].sample
+        good = self.inputs[0].sample
         rows = malformed_rows()
         results = score(
-            self.call.reward, [good, *rows.values()], timeout=self.call.timeout, workers=1, on_error="result"
+            self.checked.reward,
+            [good, *rows.values()],
+            timeout=self.checked.timeout,
+            workers=1,
+            on_error="result",
         )
         self.refused = len(rows)
         for name, result in zip(rows, list(results)[1:], strict=True):
@@ -170,35 +177,37 @@ class _Check:
 
     def refusal(self) -> str | None:
         """Why no row has a score, such as a parameter that the reward lacks; None where one has."""
-        rows = [trial for trial in self.trials if not trial.hostile]
-        if any(trial.outcome.score is not None for trial in rows):
+        rows = [given for given in self.inputs if not given.adversarial]
+        if any(given.outcome.score is not None for given in rows):
             return None
         return rows[0].outcome.error or rows[0].outcome.reason or "it does not apply to them"
 
-    def way(self, name: str) -> None:
-        """Compare with the verdicts of another way."""
+    def in_mode(self, name: str) -> None:
+        """Compare with the verdicts of another call mode."""
         steady = self._steady()
         if name == "http":
-            steady = [trial for trial in steady if travels(trial.sample)]
-        elif name != "call":  # a megabyte takes long and says nothing new of batches and threads
-            steady = [trial for trial in steady if len(trial.sample.response) <= _LARGE or not trial.hostile]
+            steady = [given for given in steady if is_sendable(given.sample)]
+        elif name != "call":  # a megabyte takes long and shows nothing new in batches and threads
+            steady = [
+                given for given in steady if len(given.sample.response) <= _LARGE or not given.adversarial
+            ]
         try:
-            outcomes = go(name, self.call, [trial.sample for trial in steady])
+            outcomes = call_by_mode(name, self.checked, [given.sample for given in steady])
         except HangError:
-            self._add(f"over {name}", f"over {name}: it does not end")
+            self._add(f"in mode {name}", f"in mode {name}: it does not end")
             return
-        self._compare(steady, outcomes, f"over {name}")
+        self._compare(steady, outcomes, f"in mode {name}")
 
-    def _steady(self) -> list[Trial]:
-        """The trials that can be run anywhere: what overran or ended its process would do so here."""
-        return [t for t in self.trials if t.outcome.kind not in ("timeout", "crash", "memory")]
+    def _steady(self) -> list[ContractInput]:
+        """The inputs that can be run anywhere: what overran or ended its process would do so here."""
+        return [t for t in self.inputs if t.outcome.kind not in ("timeout", "crash", "memory")]
 
-    def _fault(self, trial: Trial) -> str | None:
+    def _fault(self, given: ContractInput) -> str | None:
         """What is wrong with a verdict; None if nothing is."""
-        outcome = trial.outcome
+        outcome = given.outcome
         if outcome.error is not None:
-            return self._failure_fault(trial)
-        if trial.must_fail:
+            return self._failure_fault(given)
+        if given.must_fail:
             return f"should be a failure, and gives {_verdict(outcome)}"
         if outcome.score is None:
             return None
@@ -210,14 +219,14 @@ class _Check:
             )
         return None
 
-    def _failure_fault(self, trial: Trial) -> str | None:
-        kind, error = trial.outcome.kind, trial.outcome.error
-        if kind in _CLEAN or kind in trial.may_fail:
+    def _failure_fault(self, given: ContractInput) -> str | None:
+        kind, error = given.outcome.kind, given.outcome.error
+        if kind in _CLEAN or kind in given.may_fail:
             return None
         if kind == "timeout":
-            if trial.hostile and self.call.reward.timeout is not None:
+            if given.adversarial and self.checked.reward.timeout is not None:
                 return None
-            return f"takes more than {self.call.timeout:g} s"
+            return f"takes more than {self.checked.timeout:g} s"
         said = {
             "exception": "raises",
             "crash": "ends the process",
@@ -226,11 +235,13 @@ class _Check:
         }.get(kind or "", f"fails with {kind}")
         return f"{said}: {error}"
 
-    def _compare(self, trials: Sequence[Trial], outcomes: Sequence[Sequence[Outcome]], when: str) -> None:
-        for trial, several in zip(trials, outcomes, strict=True):
+    def _compare(
+        self, inputs: Sequence[ContractInput], outcomes: Sequence[Sequence[Outcome]], when: str
+    ) -> None:
+        for given, several in zip(inputs, outcomes, strict=True):
             for outcome in several:
-                if difference := self._difference(trial.outcome, outcome):
-                    self._add(when, f"{trial.name}: {when}, {difference}{_excerpt(trial)}")
+                if difference := self._difference(given.outcome, outcome):
+                    self._add(when, f"{given.name}: {when}, {difference}{_excerpt(given)}")
                     break
 
     def _difference(self, first: Outcome, second: Outcome) -> str | None:
@@ -260,15 +271,15 @@ def _verdict(outcome: Outcome) -> str:
     return "no score, since it does not apply" if outcome.score is None else f"the score {outcome.score:.10g}"
 
 
-def _excerpt(trial: Trial) -> str:
+def _excerpt(given: ContractInput) -> str:
     """The response, so that the row can be found."""
-    if trial.hostile:
+    if given.adversarial:
         return ""
-    text = trial.sample.response
+    text = given.sample.response
     return f"; response {text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + '…'!r}"
 
 
-def _told(reward: RewardFunction, broken: Mapping[str, Sequence[str]]) -> str:
+def _described(reward: RewardFunction, broken: Mapping[str, Sequence[str]]) -> str:
     count = f"{len(broken)} {'way' if len(broken) == 1 else 'ways'}"
     lines = [f"{reward.name} breaks the contract of a reward in {count}:"]
     for examples in broken.values():
@@ -278,23 +289,23 @@ def _told(reward: RewardFunction, broken: Mapping[str, Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def _report(check: _Check, over: tuple[str, ...]) -> ContractReport:
-    trials, reward = check.trials, check.call.reward
-    scores = [trial.outcome.score for trial in trials if trial.outcome.score is not None]
+def _report(check: _Check, modes: tuple[str, ...]) -> ContractReport:
+    inputs, reward = check.inputs, check.checked.reward
+    scores = [given.outcome.score for given in inputs if given.outcome.score is not None]
     failures: dict[str, int] = {}
-    for trial in trials:
-        if trial.outcome.error is not None:
-            kind = trial.outcome.kind or "error"
+    for given in inputs:
+        if given.outcome.error is not None:
+            kind = given.outcome.kind or "error"
             failures[kind] = failures.get(kind, 0) + 1
-    hostile = sum(trial.hostile for trial in trials)
-    slowest = max(trials, key=lambda trial: trial.seconds)
+    adversarial = sum(given.adversarial for given in inputs)
+    slowest = max(inputs, key=lambda given: given.seconds)
     return ContractReport(
         reward=reward.name,
         version=reward.version,
         scale=check.scale,
-        rows=len(trials) - hostile,
-        hostile=hostile + check.refused,
-        over=over,
+        rows=len(inputs) - adversarial,
+        adversarial=adversarial + check.refused,
+        modes=modes,
         failures=failures,
         lowest=min(scores, default=None),
         highest=max(scores, default=None),

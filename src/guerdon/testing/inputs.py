@@ -1,4 +1,4 @@
-"""What a reward is tried on: its rows, hostile responses in place of a row's, malformed expected answers."""
+"""What a reward is checked with: rows, adversarial responses in place of a row's, malformed expected answers."""
 
 from __future__ import annotations
 
@@ -22,49 +22,51 @@ _DEFAULT_ROW = {
 
 
 @dataclass(slots=True)
-class Trial:
-    """One sample on trial."""
+class ContractInput:
+    """One sample to check, and its outcome."""
 
     name: str
     sample: Sample
-    hostile: bool = False
+    adversarial: bool = False
     must_fail: bool = False
-    """Whether any score is wrong."""
+    """Whether any score is a violation."""
     may_fail: frozenset[str] = frozenset()
-    """Kinds of failure that are as expected."""
+    """Kinds of failure that are allowed."""
     outcome: Outcome = field(default_factory=lambda: Outcome(None))
     seconds: float = 0.0
 
 
-def trials_of(reward: RewardFunction, rows: Any, malformed: Sequence[Any]) -> list[Trial]:
+def inputs_of(reward: RewardFunction, rows: Any, malformed: Sequence[Any]) -> list[ContractInput]:
     """The rows first. Raises InputError where there are none, or none that the reward can be called with."""
-    trials = list(_rows(rows))
-    if not trials:
+    inputs = list(_rows(rows))
+    if not inputs:
         raise InputError("there are no rows to check the reward with")
-    if (lack := reward.missing([trial.sample for trial in trials])) is not None:
+    if (lack := reward.missing([given.sample for given in inputs])) is not None:
         parameter, columns = lack
         raise InputError(
             f"{reward.name} needs {parameter!r}, and the rows have {', '.join(columns) or 'no columns'}: "
             "give rows that suit it"
         )
-    first = next((trial for trial in trials if not trial.may_fail), trials[0]).sample
+    first = next((given for given in inputs if not given.may_fail), inputs[0]).sample
     for name, text in responses().items():
-        trials.append(Trial(f"hostile response: {name}", _answered(first, text), hostile=True))
+        inputs.append(
+            ContractInput(f"adversarial response: {name}", _answered(first, text), adversarial=True)
+        )
     bare = replace(first, ground_truth=None, answer=None)
     if reward.missing([bare]) is not None:
         for truth in malformed:
             sample = replace(first, ground_truth=truth, answer=truth)
             name = f"malformed expected answer: {truth!r:.60}"
-            trials.append(Trial(name, sample, hostile=True, must_fail=True))
-    return trials
+            inputs.append(ContractInput(name, sample, adversarial=True, must_fail=True))
+    return inputs
 
 
-def _rows(rows: Any) -> Iterable[Trial]:
+def _rows(rows: Any) -> Iterable[ContractInput]:
     if rows is None:
         rows = [_DEFAULT_ROW]
     if isinstance(rows, list | tuple) and any(isinstance(row, Sample) for row in rows):
         for number, sample in enumerate(rows, 1):
-            yield Trial(_name(number, sample), sample)
+            yield ContractInput(_name(number, sample), sample)
         return
     for where, number, row in rows_of(rows):
         try:
@@ -74,7 +76,7 @@ def _rows(rows: Any) -> Iterable[Trial]:
         expected = row.get("expected")
         kind = expected.get("error") if isinstance(expected, Mapping) else None
         allowed = frozenset({kind} if isinstance(kind, str) else {"exception", "timeout"} if kind else ())
-        yield Trial(_name(number, sample), sample, may_fail=allowed)
+        yield ContractInput(_name(number, sample), sample, may_fail=allowed)
 
 
 def _name(number: int, sample: Sample) -> str:

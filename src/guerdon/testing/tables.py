@@ -50,7 +50,7 @@ class CaseOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bounds:
+class _ScoreRange:
     """The numbers that are as expected."""
 
     low: float
@@ -74,10 +74,10 @@ class _Bounds:
 class _Expected:
     """What a case expects: bounds, or a failure, or else that the reward does not apply."""
 
-    bounds: _Bounds | None = None
+    bounds: _ScoreRange | None = None
     error: str | None = None
     """The kind of failure; ``error`` for any."""
-    metrics: Mapping[str, _Bounds] = field(default_factory=dict)
+    metrics: Mapping[str, _ScoreRange] = field(default_factory=dict)
 
     @property
     def plain(self) -> float | str | None:
@@ -94,7 +94,7 @@ class _Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _TableCase:
     id: str | int
     line: int
     sample: Sample
@@ -181,14 +181,14 @@ def _described(outcome: CaseOutcome) -> str:
 # Reading.
 
 
-def _read(cases: Any) -> Iterator[_Case]:
+def _read(cases: Any) -> Iterator[_TableCase]:
     for where, line, row in rows_of(cases):
         try:
             sample = Sample.from_row(chat_of(row))
             expected = _expected_of(row)
         except InputError as error:
             raise InputError(f"{where}: {error}", line=line) from None
-        yield _Case(line if sample.id is None else sample.id, line, sample, expected)
+        yield _TableCase(line if sample.id is None else sample.id, line, sample, expected)
 
 
 def _expected_of(row: Mapping[str, Any]) -> _Expected:
@@ -209,23 +209,23 @@ def _expected_of(row: Mapping[str, Any]) -> _Expected:
     return _Expected(_bounds(expected, '"expected"'), metrics=wanted)
 
 
-def _bounds(value: Any, what: str) -> _Bounds:
+def _bounds(value: Any, what: str) -> _ScoreRange:
     if not isinstance(value, Mapping):
         number = _number(value, what)
-        return _Bounds(number, number)
+        return _ScoreRange(number, number)
     keys = set(value)
     if keys and keys <= {"min", "max"}:
         low = _number(value["min"], f"min of {what}") if "min" in value else -math.inf
         high = _number(value["max"], f"max of {what}") if "max" in value else math.inf
         if low > high:
             raise InputError(f"{what} has a min of {low:g} over its max of {high:g}")
-        return _Bounds(low, high)
+        return _ScoreRange(low, high)
     if "score" in keys and keys <= {"score", "tolerance"}:
         number = _number(value["score"], f"score of {what}")
         slack = _number(value["tolerance"], f"tolerance of {what}") if "tolerance" in value else None
         if slack is not None and slack < 0:
             raise InputError(f"tolerance of {what} must be 0 or more")
-        return _Bounds(number, number, slack)
+        return _ScoreRange(number, number, slack)
     raise InputError(f"{what} must be {_KEYS}; its keys: {', '.join(map(str, value)) or 'none'}")
 
 
@@ -239,7 +239,7 @@ def _number(value: Any, what: str) -> float:
 # Comparing.
 
 
-def _outcome(case: _Case, result: EvaluateResult, tolerance: float) -> CaseOutcome:
+def _outcome(case: _TableCase, result: EvaluateResult, tolerance: float) -> CaseOutcome:
     differences = [*_score_differences(case.expected, result, tolerance)]
     for name, bounds in case.expected.metrics.items():
         metric = result.metrics.get(name)
@@ -269,11 +269,11 @@ def _score_differences(expected: _Expected, result: EvaluateResult, tolerance: f
     else:
         as_expected = expected.bounds.admits(result.score, tolerance)
     if not as_expected:
-        yield f"score: expected {expected}, got {_told(result)}"
+        yield f"score: expected {expected}, got {_result_in_words(result)}"
 
 
-def _told(result: EvaluateResult) -> str:
+def _result_in_words(result: EvaluateResult) -> str:
     if result.failed:
         return f"a failure of kind {result.error_kind} ({result.error})"
-    told = "no score, since it does not apply" if result.score is None else f"{result.score:.10g}"
-    return f"{told} ({result.reason})" if result.reason else told
+    text = "no score, since it does not apply" if result.score is None else f"{result.score:.10g}"
+    return f"{text} ({result.reason})" if result.reason else text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from guerdon.cli.options import (
-    Parsed,
+    ParsedValue,
     check_variables,
     debug_option,
     find_reward,
@@ -44,7 +44,7 @@ def parse_tolerance(value: str | float) -> float:
 @click.argument("cases")
 @option(
     "--tolerance",
-    type=Parsed(parse_tolerance, "number"),
+    type=ParsedValue(parse_tolerance, "number"),
     default="1e-6",
     show_default=True,
     help="How far a score may be off.",
@@ -53,7 +53,7 @@ def parse_tolerance(value: str | float) -> float:
     "--contract",
     is_flag=True,
     help="Check as well that the reward keeps the contract of one: the same verdict however it is called, in "
-    "its scale, on time, and none of it broken by hostile responses.",
+    "its scale, on time, and none of it broken by adversarial responses.",
 )
 @parameter_option
 @timeout_option
@@ -109,7 +109,8 @@ def _keeps_contract(reward: RewardFunction, cases: str, timeout: float | None) -
     except AssertionError as broken:
         console.print(Text(clean(str(broken), console)), soft_wrap=True)
         return False
-    tried = f"contract kept: {report.rows:,} rows and {report.hostile:,} hostile ones, over {', '.join(report.over)}"
+    counts = f"{report.rows:,} rows and {report.adversarial:,} adversarial ones"
+    tried = f"contract kept: {counts}, in the modes {', '.join(report.modes)}"
     took = duration(report.slowest_seconds, ascii_only=console.options.ascii_only)
     console.print(Text(clean(f"{tried}\nslowest: {took}, {report.slowest}", console)), soft_wrap=True)
     if report.scale is None:

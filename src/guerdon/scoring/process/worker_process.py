@@ -29,7 +29,7 @@ from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.modules import loaded_files
 from guerdon.scoring.process.channel import Channel, Ends
 from guerdon.scoring.process.ipc import BrokenFrameError
-from guerdon.scoring.worker.entry import Resident
+from guerdon.scoring.worker.entry import WorkerProgram
 
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[4]); "
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class WorkerSpec:
     """What a worker is started with: the reward, pickled, and the limits that hold for the process."""
 
     reward: bytes
@@ -52,13 +52,15 @@ class Load:
     """The files that rewards were loaded from by their paths, which a worker must know by the same names."""
 
     @classmethod
-    def of(cls, reward: RewardFunction, max_memory: int | None, resident: Resident | None = None) -> Load:
-        """``resident`` answers for the reward in place of the engine's own loop.
+    def of(
+        cls, reward: RewardFunction, max_memory: int | None, program: WorkerProgram | None = None
+    ) -> WorkerSpec:
+        """``program`` answers for the reward in place of the engine's own loop.
 
         Raises BindingError where the reward cannot be pickled.
         """
         try:
-            body = cloudpickle.dumps(resident or reward, protocol=5)
+            body = cloudpickle.dumps(program or reward, protocol=5)
         except Exception as error:  # whatever the user's objects raise when they are pickled
             raise BindingError(
                 f"{reward.name} cannot travel to a worker process ({error}); "
@@ -72,11 +74,11 @@ class Load:
         return cls(body, max_memory, digest.hexdigest() + reward.version, loaded_files())
 
 
-class Worker(Channel):
+class WorkerProcess(Channel):
     """One worker process and the channel to it."""
 
-    def __init__(self, load: Load) -> None:
-        self.key = load.key
+    def __init__(self, spec: WorkerSpec) -> None:
+        self.key = spec.key
         self.ready = False
         self.baseline = 0
         """Bytes of memory it had once the reward was loaded."""
@@ -86,7 +88,7 @@ class Worker(Channel):
                 super().__init__(*ends.take_ours())
         except OSError as error:
             raise CrashError(f"cannot start a worker process: {error.strerror or error}") from error
-        self.send({"files": load.files, "reward": load.reward, "max_memory": load.max_memory})
+        self.send({"files": spec.files, "reward": spec.reward, "max_memory": spec.max_memory})
 
     @property
     def pid(self) -> int:
@@ -129,14 +131,14 @@ class Worker(Channel):
         return f"was killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
 
 
-def _start(fd: int, slot_fd: int) -> subprocess.Popen[bytes]:
+def _start(fd: int, status_fd: int) -> subprocess.Popen[bytes]:
     path = [entry or _working_directory() for entry in sys.path]
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
     with contextlib.ExitStack() as stack:
         # A process without standard streams has other files under the numbers 0 to 2, where a child has its
         # standard streams.
         passed = []
-        for given in (fd, slot_fd):
+        for given in (fd, status_fd):
             passed.append(fcntl.fcntl(given, fcntl.F_DUPFD_CLOEXEC, 3))
             stack.callback(os.close, passed[-1])
         output = _stderr()
@@ -166,7 +168,7 @@ def _working_directory() -> str:
         return os.sep
 
 
-class _Spawner:
+class Spawner:
     """A thread that lives as long as the process and starts all workers.
 
     The kernel ends a worker when the *thread* that started it ends; threads of callers come and go.
@@ -204,7 +206,7 @@ class _Spawner:
                 answer.put((None, error))
 
 
-class _Parked:
+class IdlePool:
     """Workers that wait for the next run of the same reward."""
 
     def __init__(self) -> None:
@@ -212,9 +214,9 @@ class _Parked:
         self._forget()
 
     def _forget(self) -> None:
-        self._workers: list[Worker] = []
+        self._workers: list[WorkerProcess] = []
 
-    def take(self, key: str) -> Worker | None:
+    def take(self, key: str) -> WorkerProcess | None:
         """A worker that has this very reward loaded, if one waits."""
         with self._lock:
             mine = [w for w in self._workers if w.key == key]
@@ -226,7 +228,7 @@ class _Parked:
                 worker.close()
         return None
 
-    def park(self, worker: Worker) -> None:
+    def put(self, worker: WorkerProcess) -> None:
         """Keep a worker that has nothing in flight; the one that waited longest makes room."""
         with self._lock:
             self._workers.append(worker)
@@ -250,15 +252,15 @@ def cpu_count() -> int:
         return os.cpu_count() or 1
 
 
-_spawner = _Spawner()
-parked = _Parked()
-atexit.register(parked.close)
+_spawner = Spawner()
+idle_workers = IdlePool()
+atexit.register(idle_workers.close)
 
 
 def _forget_after_fork() -> None:
     # A forked child has neither the threads nor any business with the parent's workers.
     _spawner.__init__()  # type: ignore[misc]
-    parked.__init__()  # type: ignore[misc]
+    idle_workers.__init__()  # type: ignore[misc]
 
 
 if hasattr(os, "register_at_fork"):

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from guerdon.checks import text_of
 from guerdon.errors import DeadlineError, ExecutionError, InputError, MemoryLimitError, RewardError, kind_of
 from guerdon.scoring.outcome import Outcome, failure, pack
-from guerdon.scoring.process.ipc import Frames, Slot, frame
+from guerdon.scoring.process.ipc import FrameDecoder, StatusPage, frame
 from guerdon.types import EvaluateResult, Sample
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def inside_worker() -> bool:
     return _inside
 
 
-class Resident(ABC):
+class WorkerProgram(ABC):
     """What a worker may be loaded with in place of a reward: it answers messages of its own."""
 
     @abstractmethod
@@ -59,20 +59,22 @@ class Resident(ABC):
         """Have the reward do what it does once in a process; what this raises ends the run."""
 
     @abstractmethod
-    def run(self, connection: socket.socket, frames: Frames, slot: Slot, pending: list[Any]) -> None:
+    def run(
+        self, connection: socket.socket, frames: FrameDecoder, status: StatusPage, pending: list[Any]
+    ) -> None:
         """Answer messages until the socket closes; ``pending`` holds those that have come already."""
 
 
-def main(fd: int, slot_fd: int, parent: int) -> None:
+def main(fd: int, status_fd: int, parent: int) -> None:
     """The worker's whole life: one ``load``, then ``run`` after ``run`` until the socket closes."""
     global _inside
     _inside = True
     _print_by_lines()
     _die_with(parent)
-    for inherited in (fd, slot_fd):
+    for inherited in (fd, status_fd):
         os.set_inheritable(inherited, False)
     connection = socket.socket(fileno=fd)
-    frames, slot = Frames(), Slot(slot_fd)
+    frames, status = FrameDecoder(), StatusPage(status_fd)
     pending: list[Any] = []
     try:
         load = receive(connection, frames, pending)
@@ -83,18 +85,18 @@ def main(fd: int, slot_fd: int, parent: int) -> None:
             reward.prepare()
         except (Exception, SystemExit) as error:  # the edge: the parent raises it for the whole run
             message = str(error) if isinstance(error, RewardError) else text_of(error)
-            connection.sendall(frame(("unloadable", kind_of(error), message)))
+            connection.sendall(frame(("load_failed", kind_of(error), message)))
             return
         _limit_memory(load["max_memory"])
-        slot.beat()
-        if isinstance(reward, Resident):
-            reward.run(connection, frames, slot, pending)
+        status.beat()
+        if isinstance(reward, WorkerProgram):
+            reward.run(connection, frames, status, pending)
             return
         connection.sendall(frame(("ready", resident_bytes())))
         if reward.is_async:
-            asyncio.run(_AsyncWorker(connection, frames, slot, reward).serve(pending))
+            asyncio.run(_AsyncWorker(connection, frames, status, reward).serve(pending))
         else:
-            _serve(connection, frames, slot, reward, pending)
+            _serve(connection, frames, status, reward, pending)
     except (BrokenPipeError, ConnectionResetError):
         return  # the parent is gone, and so is the reason to live
 
@@ -115,11 +117,11 @@ def _die_with(parent: int) -> None:
             os._exit(0)
 
 
-def _load(load: Mapping[str, Any]) -> RewardFunction | Resident:
+def _load(load: Mapping[str, Any]) -> RewardFunction | WorkerProgram:
     from guerdon.reward.loading.modules import know_files
 
     know_files(load["files"])
-    loaded: RewardFunction | Resident = pickle.loads(load["reward"])
+    loaded: RewardFunction | WorkerProgram = pickle.loads(load["reward"])
     return loaded
 
 
@@ -140,7 +142,10 @@ def resident_bytes() -> int:
 
 
 def receive(
-    connection: socket.socket, frames: Frames, pending: list[Any], patience: float | None = _IDLE_SECONDS
+    connection: socket.socket,
+    frames: FrameDecoder,
+    pending: list[Any],
+    patience: float | None = _IDLE_SECONDS,
 ) -> Any:
     """The next message, or None when the parent closed the socket or had nothing to do for ``patience`` s."""
     while not pending:
@@ -154,7 +159,11 @@ def receive(
 
 
 def _serve(
-    connection: socket.socket, frames: Frames, slot: Slot, reward: RewardFunction, pending: list[Any]
+    connection: socket.socket,
+    frames: FrameDecoder,
+    status: StatusPage,
+    reward: RewardFunction,
+    pending: list[Any],
 ) -> None:
     """Score units one after the other; results go back when a few milliseconds' worth have gathered."""
     pid = os.getpid()
@@ -162,13 +171,13 @@ def _serve(
         results: list[Result] = []
         flushed = time.perf_counter()
         for unit in units[1]:
-            slot.start(unit[0][0])
+            status.start(unit[0][0])
             started = time.perf_counter()
             outcomes = _score(reward, unit)
             if os.getpid() != pid:
                 os._exit(0)  # a child that the reward forked and let return: its parent has the result
             now = time.perf_counter()
-            slot.stop()
+            status.stop()
             seconds = (now - started) / len(unit)
             results.extend((row[0], outcome, seconds) for row, outcome in zip(unit, outcomes, strict=True))
             if any(outcome.kind == MemoryLimitError.kind for outcome in outcomes):
@@ -230,7 +239,7 @@ async def ascore_samples(
         task.cancel()
         # A coroutine may refuse to be cancelled; it is left behind then, and the rest goes on.
         await asyncio.wait({task}, timeout=_CANCEL_GRACE)
-        overrun = failure(DeadlineError.kind, overran(reward.name, timeout))
+        overrun = failure(DeadlineError.kind, timeout_message(reward.name, timeout))
         return [overrun if isinstance(sample, Sample) else sample for sample in samples]
     results = iter(task.result())
     return [pack(next(results)) if isinstance(sample, Sample) else sample for sample in samples]
@@ -240,30 +249,30 @@ async def _single(reward: RewardFunction, sample: Sample) -> list[EvaluateResult
     return [await reward.aevaluate(sample)]
 
 
-def overran(name: str, timeout: float) -> str:
+def timeout_message(name: str, timeout: float) -> str:
     """The sentence for a call that was ended at its deadline."""
     return f"{name} overran its deadline of {timeout:g} s and was ended"
 
 
 class _Traced:
-    """A coroutine that tells the slot whenever it is the one that runs, so that a block can be blamed."""
+    """A coroutine that tells the status whenever it is the one that runs, so that a block can be blamed."""
 
-    def __init__(self, coroutine: Coroutine[Any, Any, list[Outcome]], slot: Slot, index: int) -> None:
-        self._coroutine, self._slot, self._index = coroutine, slot, index
+    def __init__(self, coroutine: Coroutine[Any, Any, list[Outcome]], status: StatusPage, index: int) -> None:
+        self._coroutine, self._status, self._index = coroutine, status, index
 
     def __await__(self) -> Generator[Any, Any, list[Outcome]]:
         inner = self._coroutine.__await__()
         value: Any = None
         thrown: BaseException | None = None
         while True:
-            self._slot.start(self._index)
+            self._status.start(self._index)
             try:
                 awaited = inner.send(value) if thrown is None else inner.throw(thrown)
             except StopIteration as stop:
                 result: list[Outcome] = stop.value
                 return result
             finally:
-                self._slot.stop()
+                self._status.stop()
             value, thrown = None, None
             try:
                 value = yield awaited
@@ -279,8 +288,10 @@ class _Traced:
 class _AsyncWorker:
     """Many units at once on one event loop; the parent decides how many."""
 
-    def __init__(self, connection: socket.socket, frames: Frames, slot: Slot, reward: RewardFunction) -> None:
-        self._connection, self._frames, self._slot, self._reward = connection, frames, slot, reward
+    def __init__(
+        self, connection: socket.socket, frames: FrameDecoder, status: StatusPage, reward: RewardFunction
+    ) -> None:
+        self._connection, self._frames, self._status, self._reward = connection, frames, status, reward
         self._pid = os.getpid()
         self._results: list[Result] = []
         self._wake = asyncio.Event()
@@ -328,12 +339,12 @@ class _AsyncWorker:
         good = [sample for sample in samples if isinstance(sample, Sample)]
         if not good:
             return [sample for sample in samples if not isinstance(sample, Sample)]
-        traced = _TracedReward(self._reward, self._slot, index)
+        traced = _TracedReward(self._reward, self._status, index)
         return await ascore_samples(traced, samples, timeout)  # type: ignore[arg-type]
 
     async def _beat(self) -> None:
         while True:
-            self._slot.beat()
+            self._status.beat()
             await asyncio.sleep(_BEAT_SECONDS)
 
     async def _send(self) -> None:
@@ -346,14 +357,14 @@ class _AsyncWorker:
 
 
 class _TracedReward:
-    """A reward whose coroutines tell the slot when they run."""
+    """A reward whose coroutines tell the status when they run."""
 
-    def __init__(self, reward: RewardFunction, slot: Slot, index: int) -> None:
+    def __init__(self, reward: RewardFunction, status: StatusPage, index: int) -> None:
         self.name = reward.name
-        self._reward, self._slot, self._index = reward, slot, index
+        self._reward, self._status, self._index = reward, status, index
 
     async def aevaluate(self, sample: Sample) -> Any:
-        return await _Traced(self._reward.aevaluate(sample), self._slot, self._index)  # type: ignore[arg-type]
+        return await _Traced(self._reward.aevaluate(sample), self._status, self._index)  # type: ignore[arg-type]
 
     async def aevaluate_batch(self, samples: Sequence[Sample]) -> Any:
-        return await _Traced(self._reward.aevaluate_batch(samples), self._slot, self._index)  # type: ignore[arg-type]
+        return await _Traced(self._reward.aevaluate_batch(samples), self._status, self._index)  # type: ignore[arg-type]

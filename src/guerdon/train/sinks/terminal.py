@@ -81,7 +81,7 @@ class TerminalSink:
         for position, (sample, result) in enumerate(report.first):
             self._trace(report.step, position)
             print_sample(position, sample, {result.reward or "reward": result}, self._console)
-        for alarm in report.turn.alarms:
+        for alarm in report.warning_change.raised:
             self._warn(report.step, alarm)
         if self._options.statistics:
             self._statistics(report)
