@@ -31,7 +31,8 @@ from guerdon import (
     weighted,
 )
 from guerdon.errors import BindingError, InputError, ResolutionError
-from guerdon.reward.scorers.composite import Clip, Weighted
+from guerdon.reward.scorers.sums import Weighted
+from guerdon.reward.scorers.transforms import Clip
 
 SAMPLE = Sample(messages=[{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}])
 NUMBERS = st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-6)

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from guerdon import RewardFunction, clip, gate, get_reward_function, normalize, weighted
 from guerdon.reward.loading.modules import load_file
-from guerdon.reward.versioning.version import fingerprint
+from guerdon.reward.versioning.fingerprint import fingerprint
 
 BASE = '''
 import enum
