@@ -24,7 +24,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import guerdon
-from guerdon.scoring.process.worker_process import cpu_count, parked
+from guerdon.scoring.process.idle_pool import idle_workers
+from guerdon.scoring.process.spawner import cpu_count
 
 CONCURRENCY = 64
 
@@ -137,7 +138,7 @@ def async_reward(count: int, repeat: int) -> None:
 
 def starting(repeat: int) -> None:
     def cold() -> None:
-        parked.close()
+        idle_workers.close()
         guerdon.score(trivial, rows(1), workers=1)
 
     (took,) = in_turns(repeat, cold)

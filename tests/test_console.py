@@ -20,7 +20,8 @@ from guerdon.console import (
     print_statistics,
     score_text,
 )
-from guerdon.scoring.statistics.summary import Accumulator, Statistics
+from guerdon.scoring.statistics.accumulator import Accumulator
+from guerdon.scoring.statistics.summary import Statistics
 from guerdon.types import EvaluateResult, MetricResult, Sample
 
 

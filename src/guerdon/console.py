@@ -20,8 +20,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from guerdon.scoring.statistics.findings import Finding, figure, percent
-from guerdon.scoring.statistics.summary import Distribution, Groups, Histogram, Statistics, Timing
+from guerdon.scoring.statistics.figures import figure, percent
+from guerdon.scoring.statistics.summary import Distribution, Finding, Groups, Histogram, Statistics, Timing
 from guerdon.types import EvaluateResult, Sample
 
 __all__ = [

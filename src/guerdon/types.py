@@ -21,7 +21,7 @@ from guerdon.errors import InputError, NotApplicableError, error_of_kind, kind_o
 # Validators are built at the first use of a model (defer_build): a fifth of what importing guerdon costs.
 
 
-class Record(BaseModel):
+class MappingModel(BaseModel):
     """A model that reads both ways: ``r.role`` and ``r["role"]``, ``r.get("role")``, ``dict(r)``.
 
     As a mapping it holds the fields that were given, so ``"name" in message`` is true only of a message
@@ -68,14 +68,14 @@ class Record(BaseModel):
         yield from self._mapping().items()
 
 
-class FunctionCall(Record):
+class FunctionCall(MappingModel):
     """The function half of a tool call, in OpenAI's chat form."""
 
     name: str
     arguments: str | dict[str, Any] = ""
 
 
-class ToolCall(Record):
+class ToolCall(MappingModel):
     """One tool call of an assistant's message, in OpenAI's chat form."""
 
     function: FunctionCall
@@ -83,7 +83,7 @@ class ToolCall(Record):
     type: str = "function"
 
 
-class Message(Record):
+class Message(MappingModel):
     """One message of a conversation, in OpenAI's chat form; other keys are kept.
 
     Reads as attributes and as a mapping, and cannot be changed, so that a reward cannot alter what
@@ -114,7 +114,7 @@ class Message(Record):
 
 
 # Registered, not inherited: pydantic's metaclass and Mapping's would clash, and `match` needs only this.
-Mapping.register(Record)
+Mapping.register(MappingModel)
 
 
 def as_messages(value: Any, what: str = "messages") -> list[Message]:
@@ -147,7 +147,7 @@ def as_messages(value: Any, what: str = "messages") -> list[Message]:
     return messages
 
 
-class _Result(BaseModel):
+class _ResultModel(BaseModel):
     """What results share: every field readable by name as in a mapping, numbers checked on assignment."""
 
     model_config = ConfigDict(
@@ -184,7 +184,7 @@ class _Result(BaseModel):
                 yield key, value
 
 
-class MetricResult(_Result):
+class MetricResult(_ResultModel):
     """One component of a verdict.
 
     >>> MetricResult(0.5, reason="2 of 4 keywords").score
@@ -222,7 +222,7 @@ class MetricResult(_Result):
         return None if value is None else finite(value, "weight")
 
 
-class StepOutput(_Result):
+class StepOutput(_ResultModel):
     """The reward of one step of a rollout, for trainers that credit steps."""
 
     step_index: int | str
@@ -252,7 +252,7 @@ class Provenance:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
-class EvaluateResult(_Result):
+class EvaluateResult(_ResultModel):
     """The verdict on one sample: a score, or a failure, or "does not apply".
 
     - scored: ``score`` is a finite float;

@@ -51,9 +51,9 @@ def test_a_bar_on_a_terminal(work: Path) -> None:
 
 def test_lines_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     times = iter([0.0, 1.0, 5.0, 11.0, 12.0, 22.0])
-    with output.Gauge("scoring", patience=0.0, clock=lambda: next(times)) as gauge:
+    with output.ProgressBar("scoring", patience=0.0, clock=lambda: next(times)) as bar:
         for done in (100, 500, 1100, 1200, 2200):
-            gauge.count(done, 5000, "mean 0.5", before=100)
+            bar.count(done, 5000, "mean 0.5", before=100)
     assert capsys.readouterr().err.splitlines() == [
         "scoring 1,100/5,000, 100/s, 0:39 left, mean 0.5",
         "scoring 2,200/5,000, 100/s, 0:28 left, mean 0.5",
@@ -61,7 +61,7 @@ def test_lines_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_quick_job_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with output.Gauge("checking") as gauge:
-        gauge.share(10, 0.5)
-        gauge.share(20, 1.0)
+    with output.ProgressBar("checking") as bar:
+        bar.share(10, 0.5)
+        bar.share(20, 1.0)
     assert capsys.readouterr().err == ""

@@ -129,7 +129,7 @@ def test_after_ctrl_c_it_says_how_to_go_on(guerdon: Run, place: Path) -> None:
     result = guerdon(*PARROT, "model.hidden_size=2", "run_dir=a run")
     assert result.exit_code == 130
     assert result.stderr.endswith(
-        "Interrupted after step 2; it is saved; go on with: guerdon train --resume 'a run'\n"
+        "TrainingInterrupted after step 2; it is saved; go on with: guerdon train --resume 'a run'\n"
     )
     again = guerdon("train", "--resume", "a run")
     assert again.exit_code == 0, again.stderr

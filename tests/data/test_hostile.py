@@ -13,7 +13,7 @@ import pytest
 
 from guerdon.data import BadRowsError, Columns, open_dataset
 from guerdon.data.csv_rows import read_csv
-from guerdon.data.files import Reading
+from guerdon.data.files import ReadContext
 from guerdon.data.json_rows import MAX_DEPTH, read_json, read_json_lines
 from guerdon.data.rows import BadRow
 from guerdon.errors import InputError
@@ -273,8 +273,8 @@ def test_odd_csv_that_is_right(tmp_path: Path, content: bytes, rows: list[tuple[
     assert [(s.messages[0].text, s.response, s.ground_truth) for s in data] == rows
 
 
-def reading_of(path: Path) -> Reading:
-    return Reading(path.name, lambda names: None)
+def reading_of(path: Path) -> ReadContext:
+    return ReadContext(path.name, lambda names: None)
 
 
 def test_a_line_over_the_limit_is_passed_over(tmp_path: Path) -> None:

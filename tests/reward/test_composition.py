@@ -180,7 +180,7 @@ def test_flattening_keeps_the_score(tree: tuple[Any, ...]) -> None:
             return constant(node[0])
         op, left, right = node[0], build(node[1], named), build(node[2], named)
         made = left - right if op == "-" else -left if op == "n" else 0.5 * left + right / 3
-        return made.named("whole") if named else made
+        return made.with_name("whole") if named else made
 
     flat, nested = build(tree, False), build(tree, True)
     assert score(flat) == pytest.approx(score(nested), rel=1e-6, abs=1e-3)

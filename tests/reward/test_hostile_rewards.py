@@ -524,7 +524,7 @@ def test_arguments_of_a_reward_function_that_do_not_fit(arguments: dict[str, Any
 
 
 def test_names_with_slashes_do_not_look_like_nested_metrics() -> None:
-    one, other = length.named("a/b"), RewardFunction(lambda response: (1, {"b": 0.5}), name="a")
+    one, other = length.with_name("a/b"), RewardFunction(lambda response: (1, {"b": 0.5}), name="a")
     assert set((one + other)(messages=TALK).metrics) == {"a.b", "a", "a/b"}
 
 

@@ -12,13 +12,13 @@ import pytest
 import guerdon
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.compose import weighted
-from guerdon.reward.factory import recipe
+from guerdon.reward.factory import composition_factory
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.options import RewardOptions
 from guerdon.rewards.length import length
 
 
-@recipe
+@composition_factory
 def brief_or_loud(loud: float = 0.5, *, maximum: int | None = None) -> RewardFunction:
     """Scores brevity and loudness.
 
@@ -73,7 +73,7 @@ def test_it_scores_in_workers_and_travels() -> None:
 def test_a_recipe_that_is_no_module_s_own_travels_by_value() -> None:
     factor = 0.25
 
-    @recipe
+    @composition_factory
     def scaled(times: float = 1) -> RewardFunction:
         return times * factor * RewardFunction(length)
 
@@ -95,7 +95,7 @@ def test_one_of_async_parts_is_async() -> None:
         await asyncio.sleep(0)
         return 0.5
 
-    @recipe
+    @composition_factory
     def twice(factor: float = 2) -> RewardFunction:
         return factor * RewardFunction(slow)
 
@@ -108,7 +108,7 @@ def test_one_of_batched_parts_is_batched() -> None:
     def batch(completions: list[str], **columns: Any) -> list[float]:
         return [float(len(completion)) for completion in completions]
 
-    @recipe
+    @composition_factory
     def longer(factor: float = 1) -> RewardFunction:
         return factor * RewardFunction(batch, name="batch")
 
@@ -133,7 +133,7 @@ def test_every_parameter_needs_a_default() -> None:
         return weight * RewardFunction(length)
 
     with pytest.raises(BindingError, match="bare has none for weight"):
-        recipe(bare)
+        composition_factory(bare)
 
 
 def test_a_plain_composition_still_takes_no_parameters() -> None:

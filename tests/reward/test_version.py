@@ -323,7 +323,7 @@ REWARDS: list[Callable[[], RewardFunction]] = [
     lambda: A * B,
     lambda: weighted([A, B], weights=[0.5, 0.5]),
     lambda: weighted([A, B], weights=[0.5, 0.5], on_failure="skip"),
-    lambda: weighted([A, B.named("c")], weights=[0.5, 0.5]),
+    lambda: weighted([A, B.with_name("c")], weights=[0.5, 0.5]),
     lambda: weighted([A, RewardFunction(Counter(3), name="b")], weights=[0.5, 0.5]),
     lambda: clip(A, 0, 1),
     lambda: clip(A, 0, 2),
@@ -341,7 +341,7 @@ def test_rewards_that_differ_have_different_versions() -> None:
     for build in REWARDS:
         reward = build()
         assert re.fullmatch("[0-9a-f]{12}", reward.version)
-        assert reward.version == build().version == reward.named("other").version
+        assert reward.version == build().version == reward.with_name("other").version
         versions.append(reward.version)
     assert len(set(versions)) == len(versions)
 
@@ -350,7 +350,7 @@ def test_rewards_that_differ_have_different_versions() -> None:
     "reward",
     [
         RewardFunction(count),
-        RewardFunction(count, step=2).named("twice"),
+        RewardFunction(count, step=2).with_name("twice"),
         RewardFunction(Counter, step=2),
         RewardFunction(Counter(2)),
         RewardFunction(functools.partial(count, step=3)),

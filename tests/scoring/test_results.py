@@ -8,7 +8,7 @@ import pytest
 
 import guerdon
 from guerdon.errors import InputError, NotApplicableError, RewardError
-from guerdon.scoring.buffer import Store
+from guerdon.scoring.buffer import ResultBuffer
 from guerdon.scoring.outcome import Outcome
 from guerdon.scoring.results import Progress
 
@@ -71,13 +71,13 @@ def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_store_spills_to_disk_and_reads_back() -> None:
-    store = Store()
+    buffer = ResultBuffer()
     text = "é\ud800" * 500
     for i in range(20_000):
-        store.append(i, Outcome(float(i), text, {"m": (0.5, None, None, 2.0)}), 0.1)
-    assert len(store) == 20_000
-    assert store[12_345] == (12_345, Outcome(12345.0, text, {"m": (0.5, None, None, 2.0)}), 0.1)
-    assert [identity for identity, _, _ in store] == list(range(20_000))
+        buffer.append(i, Outcome(float(i), text, {"m": (0.5, None, None, 2.0)}), 0.1)
+    assert len(buffer) == 20_000
+    assert buffer[12_345] == (12_345, Outcome(12345.0, text, {"m": (0.5, None, None, 2.0)}), 0.1)
+    assert [identity for identity, _, _ in buffer] == list(range(20_000))
 
 
 @pytest.mark.parametrize(

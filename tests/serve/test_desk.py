@@ -1,4 +1,4 @@
-"""The desk: workers that end are replaced, what they had in hand is answered once."""
+"""The dispatcher: workers that end are replaced, what they had in hand is answered once."""
 
 from __future__ import annotations
 

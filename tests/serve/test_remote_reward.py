@@ -59,7 +59,7 @@ def remote(server: Misbehaving, **options: Any) -> RewardFunction:
 
 def test_making_one_asks_nothing(server: Misbehaving) -> None:
     reward = remote(server)
-    assert (reward.name, reward.is_async, reward.is_awaited) == ("remote", True, False)
+    assert (reward.name, reward.is_async, reward.returns_awaitable) == ("remote", True, False)
     assert server.seen == []
 
 

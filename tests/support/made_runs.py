@@ -74,7 +74,7 @@ def alarms(course: Course, steps: int = 300, seed: int = 0) -> list[tuple[int, A
     for step in range(1, steps + 1):
         for seen in observations(course, step / steps, luck):
             trends.add(step, seen)
-        found += [(step, alarm) for alarm in trends.end_step(step).alarms]
+        found += [(step, alarm) for alarm in trends.end_step(step).raised]
     return found
 
 

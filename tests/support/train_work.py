@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.train.backend import Backend, Interrupted, Job, Policy, Prompt
+from guerdon.train.backend import Backend, Policy, Prompt, TrainingContext, TrainingInterrupted
 from guerdon.train.config.schema import Config
-from guerdon.train.data.sampler import steps_of
+from guerdon.train.data.sampler import total_steps
 from guerdon.trainers.adapter import Adapter, ScoredBatch
 from guerdon.trainers.columns import sample_of
 
@@ -70,28 +70,28 @@ class ParrotBackend(Backend):
         if config.model.path == "broken":
             raise InputError("model.path: broken cannot be loaded")
 
-    def train(self, job: Job) -> None:
-        adapter = Adapter(job.reward, workers=0, observe=job.monitor.scored)
+    def train(self, context: TrainingContext) -> None:
+        adapter = Adapter(context.reward, workers=0, observe=context.monitor.scored)
         begin = 0
-        if job.resume_from is not None:
-            begin = json.loads((job.resume_from / "state.json").read_text(encoding="utf-8"))["step"]
-            job.monitor.resume(begin)
-        for step in range(begin + 1, steps_of(job.config, len(job.train)) + 1):
-            if job.config.model.num_layers == 13:
+        if context.resume_from is not None:
+            begin = json.loads((context.resume_from / "state.json").read_text(encoding="utf-8"))["step"]
+            context.monitor.resume(begin)
+        for step in range(begin + 1, total_steps(context.config, len(context.train)) + 1):
+            if context.config.model.num_layers == 13:
                 raise RuntimeError("out of luck")
-            problem = job.train[step % len(job.train)]
+            problem = context.train[step % len(context.train)]
             adapter.results([sample_of(problem.prompt, "=7.", problem.columns)], step=step)
-            job.monitor.step(step, 0.01, {"loss": 1.0 / step})
-            if step == job.config.model.hidden_size:
-                raise Interrupted(step, self._save(job, step))
-            if step % job.config.training.save_interval_steps == 0:
-                self._save(job, step)
+            context.monitor.step(step, 0.01, {"loss": 1.0 / step})
+            if step == context.config.model.hidden_size:
+                raise TrainingInterrupted(step, self._save(context, step))
+            if step % context.config.training.save_interval_steps == 0:
+                self._save(context, step)
 
-    def _save(self, job: Job, step: int) -> Path:
-        path = job.folder.checkpoint(step)
+    def _save(self, context: TrainingContext, step: int) -> Path:
+        path = context.folder.checkpoint(step)
         path.mkdir(parents=True)
         (path / "state.json").write_text(json.dumps({"step": step}), encoding="utf-8")
-        job.monitor.checkpoint(step, path)
+        context.monitor.checkpoint(step, path)
         return path
 
     def policy(self, config: Config, checkpoint: Path | None) -> Policy:

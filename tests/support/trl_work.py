@@ -1,4 +1,4 @@
-"""Runs with TRL that take a moment: a job of a tiny model, and a monitor that keeps what it is told.
+"""Runs with TRL that take a moment: a context of a tiny model, and a monitor that keeps what it is told.
 
 As a script, ``trl_work.py FOLDER STEP``, a run that kills its own process once a step is done.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from guerdon.train.backend import Job, Problem
+from guerdon.train.backend import Problem, TrainingContext
 from guerdon.train.backends.trl.backend import TrlBackend
 from guerdon.train.config.schema import Config
 from guerdon.train.data.arithmetic import arithmetic, sums
@@ -98,17 +98,17 @@ def problems(config: Config) -> tuple[list[Problem], list[Problem]]:
     return made[6:], made[:6]
 
 
-def job_of(config: Config, folder: Path, monitor: Kept, **changes: Any) -> Job:
-    """A job in a folder; ``resume_from``, ``reward`` and ``train`` can be given."""
+def context_of(config: Config, folder: Path, monitor: Kept, **changes: Any) -> TrainingContext:
+    """A context in a folder; ``resume_from``, ``reward`` and ``train`` can be given."""
     train, test = problems(config)
     given: dict[str, Any] = {"reward": sums, "train": train, "test": test, "resume_from": None, **changes}
-    return Job(config=config, folder=RunFolder(folder), monitor=monitor, **given)
+    return TrainingContext(config=config, folder=RunFolder(folder), monitor=monitor, **given)
 
 
 def do(config: Config, folder: Path, monitor: Kept | None = None, **changes: Any) -> Kept:
     """Train, and give the monitor."""
     monitor = monitor or Kept()
-    TrlBackend().train(job_of(config, folder, monitor, **changes))
+    TrlBackend().train(context_of(config, folder, monitor, **changes))
     return monitor
 
 

@@ -11,13 +11,13 @@ import pytest
 
 from guerdon import reward_function, weighted
 from guerdon.errors import InputError
-from guerdon.train.backend import Backend, Job, Policy, Problem, Prompt
+from guerdon.train.backend import Backend, Policy, Problem, Prompt, TrainingContext
 from guerdon.train.backends import registry
 from guerdon.train.config.schema import Config
-from guerdon.train.evaluation.eval_metrics import Criteria
-from guerdon.train.evaluation.evaluate import Evaluation, Evaluator, Question, checkpoint_of, write
+from guerdon.train.evaluation.eval_metrics import EvalCriteria
+from guerdon.train.evaluation.evaluate import Evaluation, EvaluationRequest, Evaluator, checkpoint_of, write
 from guerdon.train.records.folder import RunFolder
-from guerdon.train.records.run_reader import RecordedRun
+from guerdon.train.records.run_reader import RunReader
 
 PROBLEMS = [Problem(i, f"{i}+1", {"answer": str(i + 1)}) for i in range(4)]
 CALLS: list[dict[str, Any]] = []
@@ -44,7 +44,7 @@ class CannedBackend(Backend):
     def check(self, config: Config) -> None:
         return
 
-    def train(self, job: Job) -> None:
+    def train(self, context: TrainingContext) -> None:
         raise NotImplementedError
 
     def policy(self, config: Config, checkpoint: Path | None) -> Policy:
@@ -70,14 +70,14 @@ def evaluator(monkeypatch: pytest.MonkeyPatch) -> Evaluator:
     config = Config(backend="canned", seed=10)
     config.training.reward_workers = 0
     reward = weighted(right, answer_format, weights=[0.8, 0.2])
-    return Evaluator(config=config, reward=reward, problems=PROBLEMS, criteria=Criteria.of(reward))
+    return Evaluator(config=config, reward=reward, problems=PROBLEMS, criteria=EvalCriteria.of(reward))
 
 
 def test_before_and_after(evaluator: Evaluator, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    asked = Question(checkpoint=None, step=0, inference="standard", passes=2, batch=3)
+    asked = EvaluationRequest(checkpoint=None, step=0, inference="standard", passes=2, batch=3)
     before, _ = evaluator.evaluate(asked, lambda done, total: seen.append((done, total)))
-    trained = Question(checkpoint=tmp_path, step=7, inference="standard", passes=2)
+    trained = EvaluationRequest(checkpoint=tmp_path, step=7, inference="standard", passes=2)
     after, answers = evaluator.evaluate(trained)
     assert seen == [(3, 8), (4, 8), (7, 8), (8, 8)]
     assert [(call["prompts"], call["seed"]) for call in CALLS] == [
@@ -128,7 +128,7 @@ def test_before_and_after(evaluator: Evaluator, tmp_path: Path) -> None:
 )
 def test_questions_that_cannot_be_asked(evaluator: Evaluator, changes: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
-        evaluator.evaluate(Question(checkpoint=None, step=0, **changes))
+        evaluator.evaluate(EvaluationRequest(checkpoint=None, step=0, **changes))
 
 
 def run_folder(path: Path, *steps: int) -> RunFolder:
@@ -175,7 +175,7 @@ def test_a_checkpoint_that_lies_elsewhere(tmp_path: Path, way: str) -> None:
     folder.checkpoint(5).mkdir()
     found, number, checkpoint = checkpoint_of(tmp_path / way / "step-000005")
     assert (found, number, checkpoint) == (folder, 5, folder.checkpoint(5))
-    assert RecordedRun.of(tmp_path / way / "step-000005").folder == folder
+    assert RunReader.of(tmp_path / way / "step-000005").folder == folder
     with pytest.raises(InputError, match="no complete checkpoint"):
         checkpoint_of(tmp_path / way / "step-000006")
 

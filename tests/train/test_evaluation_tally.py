@@ -7,14 +7,14 @@ import itertools
 import pytest
 
 from guerdon import EvaluateResult, MetricResult, RewardFunction, reward_function, weighted
-from guerdon.train.evaluation.eval_metrics import Criteria, Criterion, pass_at_k, tally
+from guerdon.train.evaluation.eval_metrics import Criterion, EvalCriteria, compute_metrics, pass_at_k
 
 
 def scored(*scores: float | None) -> list[EvaluateResult]:
     return [EvaluateResult(error="no") if s is None else EvaluateResult(s) for s in scores]
 
 
-SCORE = Criteria(accuracy=Criterion(component=None), format=None)
+SCORE = EvalCriteria(accuracy=Criterion(component=None), format=None)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_pass_at_k_of_nonsense(n: int, c: int, k: int) -> None:
 
 
 def test_shares_are_means_over_problems() -> None:
-    found = tally([scored(1.0, 0.0), scored(0.5, 0.5), scored(1.0, 1.0)], SCORE, step=3, passes=2)
+    found = compute_metrics([scored(1.0, 0.0), scored(0.5, 0.5), scored(1.0, 1.0)], SCORE, step=3, passes=2)
     assert found.accuracy is not None
     assert found.partial is not None
     assert found.accuracy.value == pytest.approx((0.5 + 0 + 1) / 3)
@@ -45,7 +45,7 @@ def test_shares_are_means_over_problems() -> None:
 
 
 def test_a_failure_is_no_wrong_answer() -> None:
-    found = tally([scored(1.0, None), scored(None, None)], SCORE, step=0, passes=2)
+    found = compute_metrics([scored(1.0, None), scored(None, None)], SCORE, step=0, passes=2)
     assert found.failed == 3
     assert found.accuracy is not None
     assert (found.accuracy.value, found.accuracy.of) == (1.0, 1)
@@ -54,7 +54,7 @@ def test_a_failure_is_no_wrong_answer() -> None:
 
 
 def test_nothing_scored() -> None:
-    found = tally([scored(None)], SCORE, step=0, passes=1)
+    found = compute_metrics([scored(None)], SCORE, step=0, passes=1)
     assert (found.accuracy, found.partial, found.reward, found.pass_at) == (None, None, None, {})
 
 
@@ -86,7 +86,7 @@ def graded(response: str) -> float:
 def test_what_counts_as_right(
     reward: RewardFunction, accuracy: str | None, form: str | None, full: float
 ) -> None:
-    found = Criteria.of(reward)
+    found = EvalCriteria.of(reward)
     assert found.accuracy == Criterion(component=accuracy, full=full)
     assert found.format == (None if form is None else Criterion(component=form))
 

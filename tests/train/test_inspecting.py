@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from guerdon.cli.commands.train.inspect import inspect as command
 from guerdon.errors import InputError
 from guerdon.train.records.folder import RunFolder
-from guerdon.train.records.run_reader import RecordedRun
+from guerdon.train.records.run_reader import RunReader
 from guerdon.train.run.monitor import RunMonitor
 from guerdon.train.views.inspect import Inspection, inspect
 from support.made_runs import Verdict, batch
@@ -47,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(run: Path) -> Inspection:
-    return inspect(RecordedRun.of(run), 2)
+    return inspect(RunReader.of(run), 2)
 
 
 def test_the_counts(found: Inspection) -> None:
@@ -82,7 +82,7 @@ def test_a_growing_run_is_read_as_well(tmp_path: Path, found: Inspection) -> Non
     for step, verdicts in enumerate(RUN, 1):
         monitor.scored(batch(verdicts))
         monitor.step(step, 1.0, {})
-    assert inspect(RecordedRun.of(tmp_path), 2) == found
+    assert inspect(RunReader.of(tmp_path), 2) == found
     monitor.close()
 
 
@@ -113,10 +113,10 @@ def test_a_run_without_components_or_samples(tmp_path: Path) -> None:
     monitor.scored(batch([Verdict(score=1.0)]))
     monitor.step(1, 1.0, {})
     monitor.close()
-    one = inspect(RecordedRun.of(tmp_path / "a"))
+    one = inspect(RunReader.of(tmp_path / "a"))
     assert (len(one.best), one.changed, one.disagreeing, one.failures) == (1, [], [], [])
     bare = RunMonitor(RunFolder(tmp_path / "b"), keep_samples=False)
     bare.step(1, 1.0, {})
     bare.close()
     with pytest.raises(InputError, match="holds no samples"):
-        inspect(RecordedRun.of(tmp_path / "b"))
+        inspect(RunReader.of(tmp_path / "b"))

@@ -18,7 +18,7 @@ import pytest
 from guerdon.errors import InputError, ResumeError
 from guerdon.train.config.schema import Config
 from guerdon.train.records.folder import RunFolder
-from guerdon.train.records.run_reader import RecordedRun
+from guerdon.train.records.run_reader import RunReader
 from guerdon.train.run.monitor import RunMonitor
 from guerdon.train.sinks.base import StepReport
 from support.made_runs import Course, Verdict, batch, line, observations, sigmoid
@@ -64,7 +64,7 @@ def test_the_figures_of_a_step(tmp_path: Path) -> None:
     monitor.tokens(30)
     monitor.step(1, 3.0, {"loss": 0.5, "kl": float("nan")})
     monitor.close()
-    step = RecordedRun.of(tmp_path).steps[0]
+    step = RunReader.of(tmp_path).steps[0]
     assert step.scalars == heard.reports[0].scalars
     expected = {
         "samples": 6.0, "scored": 4.0, "failed": 1.0, "not_applicable": 1.0, "failures/timeout": 1.0,
@@ -88,11 +88,11 @@ def test_held_out_batches_have_figures_of_their_own(tmp_path: Path) -> None:
     monitor.step(1, 1.0, {})
     monitor.step(2, 1.0, {})
     monitor.close()
-    first, second = RecordedRun.of(tmp_path).steps
+    first, second = RunReader.of(tmp_path).steps
     assert (first.scalars["reward/mean"], first.scalars["eval/reward/mean"]) == (0.0, 1.0)
     assert first.scalars["time/reward"] == 0.25
     assert set(second.scalars) == {"time/step"}
-    assert [s.mode for s in RecordedRun.of(tmp_path).samples(None)] == ["train", "eval", "eval", "eval"]
+    assert [s.mode for s in RunReader.of(tmp_path).samples(None)] == ["train", "eval", "eval", "eval"]
 
 
 def test_what_is_scored_ahead_belongs_to_its_own_step(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_what_is_scored_ahead_belongs_to_its_own_step(tmp_path: Path) -> None:
     monitor.step(1, 1.0, {})
     monitor.step(2, 1.0, {})
     monitor.close()
-    assert RecordedRun.of(tmp_path).series("reward/mean") == ([1, 2], [0.25, 0.75])
+    assert RunReader.of(tmp_path).series("reward/mean") == ([1, 2], [0.25, 0.75])
 
 
 def test_batches_may_come_from_threads(tmp_path: Path) -> None:
@@ -115,8 +115,8 @@ def test_batches_may_come_from_threads(tmp_path: Path) -> None:
         thread.join()
     monitor.step(1, 1.0, {})
     monitor.close()
-    assert RecordedRun.of(tmp_path).steps[0].scalars["samples"] == 64
-    assert [one.position for one in RecordedRun.of(tmp_path).samples()] == list(range(64))
+    assert RunReader.of(tmp_path).steps[0].scalars["samples"] == 64
+    assert [one.position for one in RunReader.of(tmp_path).samples()] == list(range(64))
 
 
 def test_the_first_samples_are_traced_where_asked(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def run_steps(monitor: RunMonitor, steps: Sequence[int]) -> None:
 
 
 def left_in(path: Path) -> tuple[list[Any], list[Any], list[Any]]:
-    record = RecordedRun.of(path)
+    record = RunReader.of(path)
     metrics = [(step.step, step.scalars, step.histograms) for step in record.steps]
     return metrics, record.warnings(), list(record.samples(None))
 
@@ -172,7 +172,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_whole_run_is_warned_of_what_goes_wrong(whole: Path) -> None:
-    found = {alarm.code for _, alarm in RecordedRun.of(whole).warnings()}
+    found = {alarm.code for _, alarm in RunReader.of(whole).warnings()}
     assert {"length_grows", "failures_grow"} <= found
 
 
@@ -225,8 +225,8 @@ def test_nothing_up_to_the_checkpoint_is_lost_when_the_process_is_killed(whole: 
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert [one.step for one in RecordedRun.of(tmp_path).steps][-1] == 30
-    assert max(one.step for one in RecordedRun.of(tmp_path).samples()) == 30
+    assert [one.step for one in RunReader.of(tmp_path).steps][-1] == 30
+    assert max(one.step for one in RunReader.of(tmp_path).samples()) == 30
     again, _ = monitor_in(tmp_path)
     again.resume(25)
     run_steps(again, range(26, STEPS + 1))
@@ -278,19 +278,19 @@ def test_the_configuration_says_what_is_written(tmp_path: Path, capsys: pytest.C
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no folder of a training run"):
-        RecordedRun.of(tmp_path)
+        RunReader.of(tmp_path)
     with pytest.raises(InputError, match="there is no folder"):
-        RecordedRun.of(tmp_path / "none")
+        RunReader.of(tmp_path / "none")
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "run.json").write_text(json.dumps({"seed": 1}))
     with pytest.raises(InputError, match=r"there are runs in it, such as .*/a"):
-        RecordedRun.of(tmp_path)
-    assert RecordedRun.of(tmp_path / "a").about == {"seed": 1}
+        RunReader.of(tmp_path)
+    assert RunReader.of(tmp_path / "a").manifest == {"seed": 1}
     with pytest.raises(InputError, match="holds no samples"):
-        RecordedRun.of(tmp_path / "a").samples()
+        RunReader.of(tmp_path / "a").samples()
 
 
 def test_a_checkpoint_leads_to_its_run(whole: Path) -> None:
     checkpoint = whole / "checkpoints" / "step-000010"
     checkpoint.mkdir(parents=True)
-    assert RecordedRun.of(checkpoint).folder.path == whole
+    assert RunReader.of(checkpoint).folder.path == whole

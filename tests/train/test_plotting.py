@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from guerdon.cli.commands.train.plot import plot as command
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.train.records.folder import RunFolder
-from guerdon.train.records.run_reader import RecordedRun
+from guerdon.train.records.run_reader import RunReader
 from guerdon.train.run.monitor import RunMonitor
 from guerdon.train.views.plot import plot
 from support.made_runs import Course, Verdict, batch, line, observations, sigmoid
@@ -69,7 +69,7 @@ def panels(path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
         return title(self, label, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Axes, "set_title", noted)
-    plot(RecordedRun.of(path), path / "again.png")
+    plot(RunReader.of(path), path / "again.png")
     return drawn
 
 
@@ -101,27 +101,27 @@ def test_the_command_draws_a_file(run: Path, tmp_path: Path, output: str | None,
 def test_a_picture_is_not_blank(run: Path) -> None:
     import matplotlib.image
 
-    pixels = matplotlib.image.imread(plot(RecordedRun.of(run)))
+    pixels = matplotlib.image.imread(plot(RunReader.of(run)))
     assert pixels.shape[0] > 800
     assert pixels.shape[1] > 1200
     assert 0.005 < (pixels[..., :3].min(axis=2) < 0.9).mean() < 0.5
 
 
 def test_a_short_run_can_be_drawn(tmp_path: Path) -> None:
-    assert plot(RecordedRun.of(make_run(tmp_path, 1))).stat().st_size > 10_000
+    assert plot(RunReader.of(make_run(tmp_path, 1))).stat().st_size > 10_000
 
 
 def test_no_steps_and_other_files_are_said(run: Path, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{}")
     with pytest.raises(InputError, match="has no steps to draw yet"):
-        plot(RecordedRun.of(tmp_path))
+        plot(RunReader.of(tmp_path))
     with pytest.raises(InputError, match=r"ends in \.png, \.pdf, \.svg"):
-        plot(RecordedRun.of(run), "a.txt")
+        plot(RunReader.of(run), "a.txt")
     with pytest.raises(InputError, match="cannot write"):
-        plot(RecordedRun.of(run), tmp_path / "none" / "a.png")
+        plot(RunReader.of(run), tmp_path / "none" / "a.png")
 
 
 def test_without_matplotlib(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r'pip install "guerdon\[train\]"'):
-        plot(RecordedRun.of(run))
+        plot(RunReader.of(run))

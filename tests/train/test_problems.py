@@ -13,7 +13,7 @@ from guerdon import RewardFunction, reward_function, weighted
 from guerdon.data import BadRowsError
 from guerdon.errors import InputError
 from guerdon.train.config.schema import TrainingConfig
-from guerdon.train.data.problems import problems_of
+from guerdon.train.data.problems import load_problems
 
 USER = {"role": "user", "content": "2+2?"}
 SYSTEM = {"role": "system", "content": "Be brief."}
@@ -58,14 +58,14 @@ def test_a_row_becomes_a_problem(
     here: Path, row: dict[str, Any], keys: dict[str, Any], prompt: Any, columns: dict[str, Any]
 ) -> None:
     write(here / "rows.jsonl", [{**row, "id": "r-1"}])
-    (problem,) = problems_of(TrainingConfig(train_data_dir="rows.jsonl", **keys), seed=1).train
+    (problem,) = load_problems(TrainingConfig(train_data_dir="rows.jsonl", **keys), seed=1).train
     assert (problem.id, problem.prompt, problem.columns) == ("r-1", prompt, columns)
 
 
 def test_the_seed_shuffles_and_a_part_is_held_out(here: Path) -> None:
     write(here / "rows.jsonl", [{"prompt": f"{n}?"} for n in range(20)])
     config = TrainingConfig(train_data_dir="rows.jsonl", train_fraction=0.75)
-    one, same, other = (problems_of(config, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (load_problems(config, seed=seed) for seed in (1, 1, 2))
     assert (len(one.train), len(one.test)) == (15, 5)
     assert {p.prompt for p in [*one.train, *one.test]} == {f"{n}?" for n in range(20)}
     assert one == same
@@ -92,7 +92,7 @@ def test_data_lie_in_files_and_folders(
 ) -> None:
     for name, count in files.items():
         write(here / name, [{"question": f"{name} {n}", "answer": "#### 4"} for n in range(count)])
-    found = problems_of(TrainingConfig(**keys), seed=1)
+    found = load_problems(TrainingConfig(**keys), seed=1)
     assert (len(found.train), len(found.test)) == counts
 
 
@@ -109,7 +109,7 @@ def test_data_lie_in_files_and_folders(
 def test_where_there_are_no_data(here: Path, keys: dict[str, Any], says: str) -> None:
     write(here / "rows.jsonl", [{"prompt": "2+2?"}])
     with pytest.raises(InputError) as caught:
-        problems_of(TrainingConfig(**keys), seed=1)
+        load_problems(TrainingConfig(**keys), seed=1)
     assert says in str(caught.value)
     assert "--" not in str(caught.value)
 
@@ -131,7 +131,7 @@ def test_rows_that_are_no_problems_are_all_listed(
     good = {"prompt": "2+2?", "text": "x", "gold": 1, "g": 1}
     write(here / "rows.jsonl", [good, *([row] * 30)])
     with pytest.raises(BadRowsError, match=r"30 of 31 rows are malformed; .*rejected\.jsonl") as caught:
-        problems_of(TrainingConfig(train_data_dir="rows.jsonl", **keys), 1, None, here / "rejected.jsonl")
+        load_problems(TrainingConfig(train_data_dir="rows.jsonl", **keys), 1, None, here / "rejected.jsonl")
     assert says in str(caught.value)
     assert "--" not in str(caught.value)
     listed = [json.loads(line) for line in (here / "rejected.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -177,10 +177,10 @@ def test_every_problem_is_held_to_what_the_reward_reads(
     write(here / "rows.jsonl", [{"prompt": "a", **good}, {"prompt": "b", **row}, {"prompt": "c", **row}])
     config = TrainingConfig(train_data_dir="rows.jsonl", train_fraction=1.0)
     if says is None:
-        assert len(problems_of(config, 1, reward).train) == 3
+        assert len(load_problems(config, 1, reward).train) == 3
         return
     with pytest.raises(BadRowsError, match="2 of 3 rows are malformed") as caught:
-        problems_of(config, 1, reward)
+        load_problems(config, 1, reward)
     assert "rows.jsonl, row 2-3: " in str(caught.value)
     assert says in str(caught.value)
 
@@ -189,13 +189,13 @@ def test_held_out_problems_are_checked_too(here: Path) -> None:
     write(here / "d" / "train.jsonl", [{"prompt": "a", "gold": "4"}])
     write(here / "d" / "test.jsonl", [{"prompt": "b"}])
     with pytest.raises(BadRowsError, match=r"d \(held out\), row 1: by_gold needs"):
-        problems_of(TrainingConfig(train_data_dir="d"), 1, RewardFunction(by_gold))
+        load_problems(TrainingConfig(train_data_dir="d"), 1, RewardFunction(by_gold))
 
 
 def test_rows_that_are_no_problem_and_those_that_lack_something_are_listed_at_once(here: Path) -> None:
     write(here / "rows.jsonl", [{"prompt": "a", "unit": "m"}, {"prompt": None, "unit": "m"}, {"prompt": "b"}])
     reward = RewardFunction(lambda response, unit: 1.0, name="by_unit")
     with pytest.raises(BadRowsError, match="2 of 3 rows are malformed") as caught:
-        problems_of(TrainingConfig(train_data_dir="rows.jsonl"), 1, reward)
+        load_problems(TrainingConfig(train_data_dir="rows.jsonl"), 1, reward)
     assert 'rows.jsonl:2: column "prompt" is null' in str(caught.value)
     assert "rows.jsonl, row 3: by_unit needs 'unit'" in str(caught.value)

@@ -11,7 +11,7 @@ import pytest
 
 from guerdon.errors import BindingError, InputError, ResolutionError
 from guerdon.reward.loading.names import registered
-from guerdon.train.run.rewards import reward_of
+from guerdon.train.run.rewards import build_reward
 
 REWARDS = """
 from guerdon import register_reward_function
@@ -40,7 +40,7 @@ def project(here: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize(
-    ("spec", "parameters", "name", "parts"),
+    ("spec", "parameters", "name", "terms"),
     [
         ("length", {"minimum": 1}, "length", []),
         ("custom_rewards.my_reward_v1", {}, "my_reward_v1", []),
@@ -60,21 +60,21 @@ def project(here: Path) -> Iterator[Path]:
     ],
 )  # fmt: skip
 def test_a_spec_is_a_reward(
-    project: Path, spec: Any, parameters: dict[str, Any], name: str, parts: list[tuple[str, float]]
+    project: Path, spec: Any, parameters: dict[str, Any], name: str, terms: list[tuple[str, float]]
 ) -> None:
-    reward = reward_of(spec, parameters=parameters)
+    reward = build_reward(spec, parameters=parameters)
     assert reward.name == name
-    assert [(part.name, part.weight) for part in reward.components] == parts
-    if not parts:
+    assert [(term.name, term.weight) for term in reward.components] == terms
+    if not terms:
         assert dict(reward.parameters) == parameters
 
 
 def test_what_the_project_registers_comes_before_the_catalogue(project: Path) -> None:
-    assert reward_of("format")(response="12345").score == 0.5
+    assert build_reward("format")(response="12345").score == 0.5
 
 
 def test_a_weighted_sum_scores_as_its_parts_do(project: Path) -> None:
-    reward = reward_of([{"name": "mine", "weight": 0.8}, {"name": "debug_reward", "weight": 0.2}])
+    reward = build_reward([{"name": "mine", "weight": 0.8}, {"name": "debug_reward", "weight": 0.2}])
     result = reward(response="1234", answer="1234")
     assert result.score == pytest.approx(0.8 * 1.0 + 0.2 * 0.4)
     assert {name: metric.score for name, metric in result.metrics.items()} == {
@@ -87,13 +87,13 @@ def test_modules_are_imported_first(project: Path) -> None:
     (project / "more_rewards.py").write_text(REWARDS.replace('"mine"', '"other"'), encoding="utf-8")
     (project / "dir").mkdir()
     (project / "dir" / "third.py").write_text(REWARDS.replace('"mine"', '"third"'), encoding="utf-8")
-    both = reward_of(["other", "third"], modules=["more_rewards", "dir/third.py"])
-    assert [part.name for part in both.components] == ["other", "third"]
+    both = build_reward(["other", "third"], modules=["more_rewards", "dir/third.py"])
+    assert [term.name for term in both.components] == ["other", "third"]
 
 
 def test_the_address_of_a_server_is_a_reward(project: Path) -> None:
-    reward = reward_of(["http://127.0.0.1:9/rewards/math", "mine"])
-    assert [part.reward.name for part in reward.components] == ["math", "mine"]
+    reward = build_reward(["http://127.0.0.1:9/rewards/math", "mine"])
+    assert [term.reward.name for term in reward.components] == ["math", "mine"]
     assert reward.is_async
 
 
@@ -119,7 +119,7 @@ def test_a_spec_that_is_none(
     project: Path, spec: Any, parameters: dict[str, Any], error: type[Exception], says: str
 ) -> None:
     with pytest.raises(error) as caught:
-        reward_of(spec, parameters=parameters)
+        build_reward(spec, parameters=parameters)
     assert says in str(caught.value)
 
 
@@ -137,5 +137,5 @@ def test_a_module_that_cannot_be_imported(project: Path, module: str, text: str 
     if text is not None:
         (project / f"{module}.py").write_text(text, encoding="utf-8")
     with pytest.raises(ResolutionError) as caught:
-        reward_of("mine", modules=[module])
+        build_reward("mine", modules=[module])
     assert says in str(caught.value)

@@ -11,14 +11,14 @@ import pytest
 
 from guerdon.data import BadRowsError
 from guerdon.errors import BindingError, InputError, ResumeError, RewardError
-from guerdon.train.backend import Interrupted
+from guerdon.train.backend import TrainingInterrupted
 from guerdon.train.backends import registry
 from guerdon.train.config.compose import compose, read
 from guerdon.train.config.schema import Config
 from guerdon.train.records.folder import RunFolder
-from guerdon.train.records.manifest import About, locked
-from guerdon.train.run.prepare import loaded, prepare, prepare_again
-from guerdon.train.run.runner import carry_out
+from guerdon.train.records.manifest import RunManifest, locked
+from guerdon.train.run.prepare import loaded, prepare, prepare_resume
+from guerdon.train.run.runner import execute
 from support.train_work import Chronicle
 
 REWARD = """
@@ -55,7 +55,7 @@ def configured(*overrides: str) -> Config:
 
 def test_a_run_leaves_all_that_made_it_in_its_folder(place: Path) -> None:
     chronicle = Chronicle()
-    run = carry_out(prepare(configured("seed=7")), chronicle)
+    run = execute(prepare(configured("seed=7")), chronicle)
     assert [told[1] for told in chronicle.told if told[0] == "step"] == [1, 2, 3, 4, 5, 6]
     assert chronicle.told[-1] == ("close",)
     assert [step for step, _ in run.folder.saved()] == [4]
@@ -77,7 +77,7 @@ def test_the_same_configuration_scores_the_same(place: Path) -> None:
     told = []
     for name in ("one", "two"):
         chronicle = Chronicle()
-        carry_out(prepare(configured(f"run_dir={name}")), chronicle)
+        execute(prepare(configured(f"run_dir={name}")), chronicle)
         told.append([entry for entry in chronicle.told if entry[0] == "scored"])
     assert told[0] == told[1]
     assert len(told[0]) == 6
@@ -138,37 +138,37 @@ def test_rejected_rows_lie_in_the_folder_and_are_gone_once_mended(place: Path) -
 
 
 def test_a_folder_has_one_run(place: Path) -> None:
-    carry_out(prepare(configured()), Chronicle())
+    execute(prepare(configured()), Chronicle())
     with pytest.raises(InputError, match=r"run holds a run already \(finished\); for a new one: run_dir="):
         prepare(configured())
     with pytest.raises(InputError, match="run has finished"):
-        prepare_again(Path("run"))
+        prepare_resume(Path("run"))
 
 
 def test_an_interrupted_run_goes_on_after_its_checkpoint(place: Path) -> None:
-    with pytest.raises(Interrupted):
-        carry_out(prepare(configured("model.hidden_size=3")), Chronicle())
-    assert About.read(RunFolder(Path("run"))).state == "interrupted"
+    with pytest.raises(TrainingInterrupted):
+        execute(prepare(configured("model.hidden_size=3")), Chronicle())
+    assert RunManifest.read(RunFolder(Path("run"))).state == "interrupted"
     with pytest.raises(InputError, match="go on with it: guerdon train --resume run"):
         prepare(configured())
-    again, chronicle = prepare_again(Path("run")), Chronicle()
+    again, chronicle = prepare_resume(Path("run")), Chronicle()
     assert dict(again.summary())["goes on"] == "after step 3"
-    run = carry_out(again, chronicle)
+    run = execute(again, chronicle)
     assert chronicle.told[0] == ("resume", 3)
     assert [told[1] for told in chronicle.told if told[0] == "step"] == [4, 5, 6]
-    assert run.about.state == "finished"
-    assert [entry["after_step"] for entry in run.about.resumed] == [3]
+    assert run.manifest.state == "finished"
+    assert [entry["after_step"] for entry in run.manifest.resumed] == [3]
 
 
 def test_a_killed_run_goes_on_from_the_last_complete_checkpoint(place: Path) -> None:
     whole, killed, rest = Chronicle(), Chronicle(), Chronicle()
-    carry_out(prepare(configured("run_dir=whole")), whole)
-    carry_out(prepare(configured()), killed)
-    about = About.read(RunFolder(Path("run")))
-    about.state = "running"  # as SIGKILL leaves it, in the middle of a checkpoint
-    about.write(RunFolder(Path("run")))
+    execute(prepare(configured("run_dir=whole")), whole)
+    execute(prepare(configured()), killed)
+    manifest = RunManifest.read(RunFolder(Path("run")))
+    manifest.state = "running"  # as SIGKILL leaves it, in the middle of a checkpoint
+    manifest.write(RunFolder(Path("run")))
     (place / "run" / "checkpoints" / "step-000005.partial").mkdir()
-    carry_out(prepare_again(Path("run")), rest)
+    execute(prepare_resume(Path("run")), rest)
 
     def scores(chronicle: Chronicle) -> list[Any]:
         return [told for told in chronicle.told if told[0] == "scored"]
@@ -178,17 +178,17 @@ def test_a_killed_run_goes_on_from_the_last_complete_checkpoint(place: Path) -> 
 
 def test_without_a_checkpoint_a_run_begins_anew(place: Path) -> None:
     with pytest.raises(RuntimeError, match="out of luck"):
-        carry_out(prepare(configured("model.num_layers=13")), Chronicle())
-    about = About.read(RunFolder(Path("run")))
-    assert (about.state, about.error) == ("failed", "RuntimeError: out of luck")
+        execute(prepare(configured("model.num_layers=13")), Chronicle())
+    manifest = RunManifest.read(RunFolder(Path("run")))
+    assert (manifest.state, manifest.error) == ("failed", "RuntimeError: out of luck")
     text = (place / "run" / "config.yaml").read_text(encoding="utf-8")
     (place / "run" / "config.yaml").write_text(
         text.replace("num_layers: 13", "num_layers: 1"), encoding="utf-8"
     )
     chronicle = Chronicle()
-    run = carry_out(prepare_again(Path("run")), chronicle)
+    run = execute(prepare_resume(Path("run")), chronicle)
     assert chronicle.told[0] == ("resume", 0)
-    assert (run.about.state, run.about.error) == ("finished", None)
+    assert (run.manifest.state, run.manifest.error) == ("finished", None)
 
 
 @pytest.mark.parametrize(
@@ -201,25 +201,25 @@ def test_without_a_checkpoint_a_run_begins_anew(place: Path) -> None:
 def test_a_run_does_not_go_on_under_another_reward_or_with_other_data(
     place: Path, before: str, after: str, says: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with pytest.raises(Interrupted):
-        carry_out(prepare(configured("model.hidden_size=3")), Chronicle())
+    with pytest.raises(TrainingInterrupted):
+        execute(prepare(configured("model.hidden_size=3")), Chronicle())
     for name in ("mine.py", "run/config.yaml"):
         text = (place / name).read_text(encoding="utf-8")
         (place / name).write_text(text.replace(before, after), encoding="utf-8")
     with pytest.raises(ResumeError) as caught:
-        prepare_again(Path("run"))
+        prepare_resume(Path("run"))
     assert says in str(caught.value)
     assert "--accept-changes" in str(caught.value)
     loaded(RunFolder(Path("run")))
     assert says in caplog.text
-    again = prepare_again(Path("run"), accept_changes=True)
+    again = prepare_resume(Path("run"), accept_changes=True)
     assert any(says in what for name, what in again.summary() if name == "note")
-    assert carry_out(again, Chronicle()).about.state == "finished"
+    assert execute(again, Chronicle()).manifest.state == "finished"
 
 
 def test_a_run_is_loaded_as_it_was(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prepared = prepare(configured())
-    carry_out(prepared, Chronicle())
+    execute(prepared, Chronicle())
     config, reward, problems = loaded(RunFolder(Path("run")))
     assert (config, reward, problems) == (prepared.config, prepared.reward, prepared.problems)
     (place / "elsewhere").mkdir()
@@ -234,12 +234,12 @@ def test_one_process_works_on_a_run(place: Path) -> None:
         locked(prepared.folder),
         pytest.raises(InputError, match="another process is at work on this run"),
     ):
-        carry_out(prepared, Chronicle())
+        execute(prepared, Chronicle())
     assert not prepared.folder.run.exists()
 
 
 def test_checkpoints_may_lie_elsewhere(place: Path) -> None:
-    run = carry_out(prepare(configured("training.checkpoint_dir=big/disk")), Chronicle())
+    run = execute(prepare(configured("training.checkpoint_dir=big/disk")), Chronicle())
     assert (place / "big" / "disk" / "run" / "step-000004" / "state.json").is_file()
     assert [step for step, _ in run.folder.saved()] == [4]
 
@@ -252,4 +252,4 @@ def test_what_is_no_run(here: Path, text: str | None, says: str) -> None:
     if text is not None:
         (here / "run.json").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=says):
-        prepare_again(here)
+        prepare_resume(here)

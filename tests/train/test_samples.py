@@ -14,7 +14,7 @@ from guerdon import open_dataset, reward_function, score
 from guerdon.cli.app import app
 from guerdon.errors import InputError
 from guerdon.train.records.folder import RunFolder
-from guerdon.train.records.run_reader import RecordedRun
+from guerdon.train.records.run_reader import RunReader
 from guerdon.train.records.samples import KeptSample, SamplesFile, read_samples
 from guerdon.train.run.monitor import RunMonitor
 from guerdon.trainers.adapter import Adapter, ScoredBatch
@@ -115,7 +115,7 @@ def test_a_lone_surrogate_does_not_stop_the_run(tmp_path: Path) -> None:
     monitor.scored(scored([chat(f"a{LONE}b")], [EvaluateResult(1.0)]))
     monitor.step(1, 1.0, {})
     monitor.close()
-    assert [one.sample.response for one in RecordedRun.of(tmp_path).samples()] == ["a?b"]
+    assert [one.sample.response for one in RunReader.of(tmp_path).samples()] == ["a?b"]
 
 
 def test_steps_of_a_rollout_are_kept(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_run_is_scored_again_by_the_command_line(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in again.read_text().splitlines()]
     assert [row["score"] for row in rows] == first
     assert {row["version"] for row in rows} == {
-        one.version for one in RecordedRun.of(tmp_path / "run").samples()
+        one.version for one in RunReader.of(tmp_path / "run").samples()
     }
 
 

@@ -18,13 +18,13 @@ from guerdon.errors import MissingExtraError
 from guerdon.scoring.statistics.summary import Histogram
 from guerdon.train.config.schema import Config
 from guerdon.train.diagnostics.step_statistics import Observation
-from guerdon.train.diagnostics.trends import Alarm, Turn
+from guerdon.train.diagnostics.trends import Alarm, WarningChange
 from guerdon.train.records.folder import RunFolder
 from guerdon.train.run.monitor import RunMonitor
 from guerdon.train.sinks.base import StepReport
 from guerdon.train.sinks.tensorboard import TensorBoardSink
 from guerdon.train.sinks.terminal import TerminalOptions, TerminalSink, sparkline
-from guerdon.train.sinks.tracker import Tracked
+from guerdon.train.sinks.tracker import TrackedRun
 from guerdon.train.sinks.trackio import trackio_sink
 from guerdon.train.sinks.wandb import wandb_sink
 from support.made_runs import Verdict, batch
@@ -136,7 +136,7 @@ def test_warnings_are_said_above_the_bar() -> None:
     screen = console(200)
     sink = TerminalSink(TerminalOptions(total=10), screen)
     alarm = Alarm("collapse", "critical", "The reward collapses: \x1b[31m0.1.", "Go back.")
-    sink.step(report(3, turn=Turn((alarm,))))
+    sink.step(report(3, warning_change=WarningChange((alarm,))))
     assert "critical at step 3: The reward collapses: \\x1b[31m0.1. Go back." in shown(screen)
 
 
@@ -247,7 +247,7 @@ def test_a_tracker_that_is_not_installed_is_named(
     with pytest.raises(
         MissingExtraError, match=f"training.{key}_project needs the package: pip install {key}"
     ):
-        make(Tracked(project="p", folder=tmp_path))
+        make(TrackedRun(project="p", folder=tmp_path))
 
 
 def test_tensorboard_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,7 +259,7 @@ def test_tensorboard_that_is_not_installed_is_named(tmp_path: Path, monkeypatch:
 
 
 def test_a_tracker_that_breaks_does_not_end_the_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    broken = trackio_sink(Tracked(project="registry-none", folder=tmp_path))
+    broken = trackio_sink(TrackedRun(project="registry-none", folder=tmp_path))
     for step in (1, 2):
         broken.step(report(step))
     broken.close()

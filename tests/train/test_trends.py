@@ -84,8 +84,8 @@ def feed(
 ) -> list[str]:
     for position, score in enumerate(scores):
         trends.add(step, Observation(score, None, {"bonus": (score, weight)}, str(position // 8), length))
-    turn = trends.end_step(step)
-    return [alarm.key for alarm in turn.alarms] + [f"-{key}" for key in turn.over]
+    warning_change = trends.end_step(step)
+    return [alarm.key for alarm in warning_change.raised] + [f"-{key}" for key in warning_change.resolved]
 
 
 def test_a_warning_is_said_once_and_again_after_it_was_over() -> None:
@@ -96,7 +96,8 @@ def test_a_warning_is_said_once_and_again_after_it_was_over() -> None:
     constant = [(step, key) for step, key in said if "constant" in key]
     assert constant == [(4, "constant"), (16, "-constant")]
     assert [key for step, key in said if step > 30] == ["collapse"]
-    assert trends.active == ["collapse"]
+    ended = {key.removeprefix("-") for _, key in said if key.startswith("-")}
+    assert [key for _, key in said if key.lstrip("-") not in ended] == ["collapse"]
 
 
 def test_a_reward_without_bound_runs_away() -> None:
@@ -115,7 +116,7 @@ def test_the_reward_that_falls_below_zero_without_end_runs_away() -> None:
 
 def test_steps_without_samples_say_nothing() -> None:
     trends = Trends(steps=2)
-    assert [trends.end_step(step).alarms for step in range(1, 9)] == [()] * 8
+    assert [trends.end_step(step).raised for step in range(1, 9)] == [()] * 8
 
 
 def test_all_failed() -> None:
@@ -123,7 +124,7 @@ def test_all_failed() -> None:
     for step in range(1, 9):
         for _ in range(16):
             trends.add(step, Observation(None, "crash", {}, "a", 5))
-        said += [alarm.key for alarm in trends.end_step(step).alarms]
+        said += [alarm.key for alarm in trends.end_step(step).raised]
     assert said == ["failures"]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from guerdon import RewardFunction
 from guerdon.errors import BindingError, InputError, RewardError
-from guerdon.train.backend import Interrupted, Problem
+from guerdon.train.backend import Problem, TrainingInterrupted
 from guerdon.train.backends.tiny import character_tokenizer
 from guerdon.train.backends.trl.backend import TrlBackend
 from guerdon.train.backends.trl.models import first_model
@@ -76,7 +76,7 @@ def test_ctrl_c_saves_the_step_and_the_run_goes_on_from_there(
 ) -> None:
     kept = Kept(signal_after=3)
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(Interrupted) as raised:
+    with pytest.raises(TrainingInterrupted) as raised:
         do(small_config(), tmp_path, kept)
     step, path = raised.value.step, raised.value.checkpoint
     assert (step, path.name) == (4, "step-000004") or (step, path.name) == (3, "step-000003")

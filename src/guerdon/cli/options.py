@@ -79,7 +79,7 @@ class _SettingOption(click.Option):
         return None
 
 
-class Parsed(ParamType):
+class ParsedValue(ParamType):
     """A value as a parser of the table of settings reads it, whose InputError is the user's."""
 
     def __init__(self, parse: Callable[[Any], Any], metavar: str) -> None:
@@ -93,7 +93,7 @@ class Parsed(ParamType):
             self.fail(str(error), param, ctx)
 
 
-POSITIVE = Parsed(parse_positive, "count")
+POSITIVE = ParsedValue(parse_positive, "count")
 
 
 def setting_option(name: str, metavar: str, default: str, help: str | None = None) -> Decorator:
@@ -102,14 +102,14 @@ def setting_option(name: str, metavar: str, default: str, help: str | None = Non
     return click.option(
         f"--{name.replace('_', '-')}",
         cls=_SettingOption,
-        type=Parsed(row.parse, metavar),
+        type=ParsedValue(row.parse, metavar),
         envvar=row.variable,
         show_envvar=True,
         help=f"{(help or row.help).rstrip('.')}; by default {default}.",
     )
 
 
-def bundled(cls: type[Any], name: str, options: Sequence[Decorator]) -> Decorator:
+def option_group(cls: type[Any], name: str, options: Sequence[Decorator]) -> Decorator:
     """A decorator that adds options and gives their values to the command as one object."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,7 +129,7 @@ def bundled(cls: type[Any], name: str, options: Sequence[Decorator]) -> Decorato
 # Parameters of the reward.
 
 
-class _Parameter(ParamType):
+class NameValueType(ParamType):
     """``name=value``; the value is JSON where it reads as JSON, else text."""
 
     name = "name=value"
@@ -147,7 +147,7 @@ class _Parameter(ParamType):
         return name.isidentifier()
 
 
-class ScopedParameter(_Parameter):
+class ScopedNameValueType(NameValueType):
     """``name=value`` for every reward, or ``reward.name=value`` for one of them."""
 
     name = "[reward.]name=value"
@@ -184,7 +184,7 @@ def unique(
 parameter_option = option(
     "--param",
     "parameters",
-    type=_Parameter(),
+    type=NameValueType(),
     multiple=True,
     callback=unique,
     help="A parameter of the reward; the value is JSON or else text. Repeatable; "
@@ -258,26 +258,26 @@ class DataFlags:
 
         Raises BadRowsError for malformed rows unless they are to be skipped and there are others.
         """
-        from guerdon.cli.output import Gauge
+        from guerdon.cli.output import ProgressBar
         from guerdon.data.rows import BadRowsError
 
-        with Gauge("checking") as gauge:
+        with ProgressBar("checking") as bar:
             survey = data.survey(
-                lambda p: gauge.share(p.rows, p.share, f"{p.bad:,} malformed" if p.bad else "")
+                lambda p: bar.share(p.rows, p.share, f"{p.bad:,} malformed" if p.bad else "")
             )
         if survey.bad and not (self.skip_bad_rows and survey.good):
             raise BadRowsError.of(survey.rejected, survey.bad, survey.rows)
         return survey
 
 
-class OneALine(ParamType):
+class LineSeparated(ParamType):
     """Text; several in an environment variable stand on a line each."""
 
     name = "text"
     envvar_list_splitter = "\n"
 
 
-data_options = bundled(
+data_options = option_group(
     DataFlags,
     "flags",
     [
@@ -288,7 +288,7 @@ data_options = bundled(
             "--map",
             "mapping",
             metavar="NAME=COLUMN",
-            type=OneALine(),
+            type=LineSeparated(),
             multiple=True,
             help="Give a column the name that the reward reads. Repeatable; in the variable, one a line.",
         ),
@@ -328,7 +328,7 @@ def check_variables() -> None:
 
 timeout_option = setting_option("timeout", "seconds", f"the reward's own, or {SETTINGS['timeout'].default:g}")
 workers_option = setting_option("workers", "count", "one a processor")
-limit_options = bundled(
+limit_options = option_group(
     LimitFlags,
     "limits",
     [

@@ -66,7 +66,7 @@ class _Bar(RichProgress):
         yield _Narrower(self.make_tasks_table(self.tasks))
 
 
-class Gauge:
+class ProgressBar:
     """How far a job is: a bar on a terminal, else a line now and then; use as a context manager.
 
     Nothing is shown of a job that is done within ``patience`` seconds.
@@ -83,7 +83,7 @@ class Gauge:
         self._seen: deque[tuple[float, int]] = deque()
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
-    def __enter__(self) -> Gauge:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from guerdon.console import clean
 from guerdon.report.accuracy import percent
-from guerdon.scoring.statistics.findings import figure
-from guerdon.train.evaluation.eval_metrics import Share, Tally
-from guerdon.train.evaluation.evaluate import Answer, Evaluation
+from guerdon.scoring.statistics.figures import figure
+from guerdon.train.evaluation.eval_metrics import EvalMetrics, Share
+from guerdon.train.evaluation.evaluate import Evaluation, ScoredCompletion
 
 
 def print_evaluation(evaluation: Evaluation, console: Console) -> None:
@@ -42,7 +42,7 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
         console.print(f"{better:,} problems better than before, {worse:,} worse, {same:,} the same")
 
 
-def print_answers(answers: Sequence[Answer], console: Console) -> None:
+def print_answers(answers: Sequence[ScoredCompletion], console: Console) -> None:
     """Every answer on a line or two: problem, completion, score, reason."""
     for answer in answers:
         result = answer.result
@@ -58,7 +58,7 @@ def print_answers(answers: Sequence[Answer], console: Console) -> None:
             console.print(Text(f"    {_line(why, console)}", style="dim"), overflow="ellipsis", no_wrap=True)
 
 
-def _rows(evaluation: Evaluation, tallies: Sequence[Tally]) -> Iterator[tuple[str, list[Share | None]]]:
+def _rows(evaluation: Evaluation, tallies: Sequence[EvalMetrics]) -> Iterator[tuple[str, list[Share | None]]]:
     component = evaluation.criteria.accuracy.component
     yield f"accuracy ({component})" if component else "accuracy", [t.accuracy for t in tallies]
     yield "partial accuracy", [t.partial for t in tallies]

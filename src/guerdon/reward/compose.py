@@ -21,11 +21,11 @@ from guerdon.reward.scorers.composite import (
     Component,
     Curriculum,
     Extremum,
-    Gate,
     Normalize,
     OnFailure,
     Product,
-    Rated,
+    RewardLike,
+    ThresholdGate,
     Weighted,
     named_components,
 )
@@ -43,9 +43,9 @@ def weighted(
     are used as they stand; they need not add up to 1.
 
     >>> a, b = (RewardFunction(f) for f in (lambda response: 1.0, lambda response: 0.5))
-    >>> weighted(a.named("a"), b.named("b"), weights=[0.7, 0.3])(response="").score
+    >>> weighted(a.with_name("a"), b.with_name("b"), weights=[0.7, 0.3])(response="").score
     0.85
-    >>> weighted({a.named("a"): 0.7, b.named("b"): 0.3})(response="").score
+    >>> weighted({a.with_name("a"): 0.7, b.with_name("b"): 0.3})(response="").score
     0.85
     """
     if len(rewards) == 1 and isinstance(rewards[0], Mapping):
@@ -54,7 +54,7 @@ def weighted(
         rewards, weights = tuple(rewards[0]), list(rewards[0].values())
         if any(isinstance(weight, RewardFunction) or callable(weight) for weight in weights):
             raise BindingError(
-                "the mapping goes from reward to weight; a reward's name is given by .named(…)"
+                "the mapping goes from reward to weight; a reward's name is given by .with_name(…)"
             )
     if any(isinstance(reward, tuple | list) and len(rewards) > 1 for reward in rewards):
         raise BindingError("give the rewards one after the other, and weights=[…]; or {reward: weight}")
@@ -100,8 +100,10 @@ def gate(
     """
     least = _weight(threshold, "threshold")
     if isinstance(otherwise, RewardFunction | str) or callable(otherwise):
-        return composition(Gate(_components((condition, then, otherwise)), least), name)
-    return composition(Gate(_components((condition, then)), least, _weight(otherwise, "otherwise")), name)
+        return composition(ThresholdGate(_components((condition, then, otherwise)), least), name)
+    return composition(
+        ThresholdGate(_components((condition, then)), least, _weight(otherwise, "otherwise")), name
+    )
 
 
 def clip(
@@ -135,7 +137,7 @@ def shaped(
 
     A bonus is a reward, such as ``0.05 * steps``, or a pair ``(reward, weight)``.
     """
-    parts: list[tuple[Rated, float | None]] = [(resolve(base), 1.0)]
+    parts: list[tuple[RewardLike, float | None]] = [(resolve(base), 1.0)]
     for bonus in bonuses:
         reward, weight = bonus if isinstance(bonus, tuple) and len(bonus) == 2 else (bonus, 1.0)
         found, factor = resolve(reward), _weight(weight)

@@ -17,7 +17,7 @@ _Pointwise = EvaluateResult | float | tuple[float, Mapping[str, Any]] | Mapping[
 
 
 class Decorator(Protocol):
-    """``reward_function`` with its options, told apart by what the function gives."""
+    """``reward_function`` with its options, with an overload for each kind of function."""
 
     @overload
     def __call__(self, func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Later]: ...
@@ -44,7 +44,7 @@ def reward_function(
     metadata_schema: type[BaseModel] | None = None,
     requirements: Sequence[str] | str = (),
     timeout: float | None = None,
-    ends_itself: bool = False,
+    enforces_timeout: bool = False,
     concurrency: int | None = None,
     scale: tuple[float, float] | None = None,
     prepare: Callable[..., object] | None = None,
@@ -67,7 +67,7 @@ def reward_function(func: Any = None, /, **options: Any) -> Any:
     ('says_please', True)
 
     Raises BindingError for an option that does not exist or does not fit, and for a function whose
-    parameters cannot be told.
+    parameters cannot be read.
     """
     known = RewardOptions.__dataclass_fields__
     if unknown := sorted(set(options) - set(known)):
@@ -75,9 +75,9 @@ def reward_function(func: Any = None, /, **options: Any) -> Any:
             f"reward_function has no option {', '.join(unknown)}; there are {', '.join(known)}"
         )
     options["requirements"] = requirement_lines(options.get("requirements") or ())
-    made = RewardOptions(**options)
+    given = RewardOptions(**options)
     if func is None:
-        return lambda function: RewardFunction(function, options=made)
+        return lambda function: RewardFunction(function, options=given)
     if not callable(func):
         raise BindingError(f"reward_function decorates functions, not a {type(func).__name__}")
-    return RewardFunction(func, options=made)
+    return RewardFunction(func, options=given)

@@ -8,19 +8,19 @@ from typing import Any, cast
 from guerdon.checks import finite
 from guerdon.errors import BindingError
 from guerdon.reward import hooks
-from guerdon.reward.scorers.composite import Rated
+from guerdon.reward.scorers.composite import RewardLike
 from guerdon.types import EvaluateResult, Message, Sample
 
 OnFailure = str | float | None
 
 
-def as_function(reward: Rated, convention: str, on_failure: OnFailure = None) -> Callable[..., Any]:
+def as_function(reward: RewardLike, convention: str, on_failure: OnFailure = None) -> Callable[..., Any]:
     """``reward`` as a function with the reward's name; see RewardFunction.as_function."""
     known = str(convention).lower().replace("_", "-")
     if known in _TRAINERS:
-        assert hooks.adapting is not None
+        assert hooks.make_adapter is not None
         options = {**_TRAINERS[known], "on_failure": on_failure}
-        function: Callable[..., Any] = hooks.adapting(known, cast(Any, reward), options)
+        function: Callable[..., Any] = hooks.make_adapter(known, cast(Any, reward), options)
         return function
     make = _MAKERS.get(known)
     if make is None:
@@ -69,14 +69,14 @@ def _sample(prompt: Any, completion: Any, columns: Mapping[str, Any]) -> Sample:
     return Sample.from_row(row)
 
 
-def _response(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
+def _response(reward: RewardLike, policy: OnFailure) -> Callable[..., Any]:
     def function(response: str, prompt: str = "", answer: Any = None, **metadata: Any) -> float | None:
         return _number(reward.evaluate(_sample(prompt, response, {"answer": answer, **metadata})), policy)
 
     return function
 
 
-def _reward_kit(reward: Rated, policy: OnFailure) -> Callable[..., Any]:
+def _reward_kit(reward: RewardLike, policy: OnFailure) -> Callable[..., Any]:
     def function(
         messages: Sequence[Any],
         original_messages: Sequence[Any] | None = None,

@@ -21,14 +21,14 @@ from guerdon.reward.export import as_function
 from guerdon.reward.loading.callables import name_of
 from guerdon.reward.loading.modules import loaded_files
 from guerdon.reward.loading.names import find_target
-from guerdon.reward.loading.pickling import LoadedFiles, asked_by_cloudpickle, look_up, look_up_or_raise
+from guerdon.reward.loading.pickling import LoadedFiles, look_up, look_up_or_raise, pickled_by_cloudpickle
 from guerdon.reward.operators import scaled, times, total
 from guerdon.reward.options import RewardOptions, is_number
-from guerdon.reward.scorers.base import NOTHING, Explicit, FunctionScorer, Scorer
+from guerdon.reward.scorers.base import NO_ARGUMENTS, CallArguments, FunctionScorer, Scorer
 from guerdon.reward.scorers.composite import Component, Composite
 from guerdon.reward.scorers.event_loop import cancelled_itself, gather, run_coroutine
-from guerdon.reward.trainer_methods import Adapted
-from guerdon.reward.versioning.version import Watch, digest, in_progress
+from guerdon.reward.trainer_methods import TrainerMethods
+from guerdon.reward.versioning.version import DependencySnapshot, digest, in_progress
 from guerdon.types import EvaluateResult, Provenance, Sample
 
 _ERROR_LENGTH = 2000
@@ -46,7 +46,7 @@ else:
     Verdict = TypeVar("Verdict")
 
 
-class RewardFunction(Adapted, Generic[Verdict]):
+class RewardFunction(TrainerMethods, Generic[Verdict]):
     """A reward, whatever is behind it: a function in any calling convention, a class, a composition, a server.
 
     Called like the function, it gives an EvaluateResult; an exception inside becomes a result whose
@@ -86,11 +86,11 @@ class RewardFunction(Adapted, Generic[Verdict]):
                 raise BindingError(
                     f'a reward in mode="{mode}" is not made of a function here; leave out func'
                 )
-            assert hooks.remote is not None
-            asked = hooks.RemoteAsked(
+            assert hooks.make_remote_scorer is not None
+            spec = hooks.RemoteRewardSpec(
                 mode=mode, name=name, endpoint=endpoint, model_id=model_id, arguments=fixed_arguments
             )
-            self._set(hooks.remote(asked), replace(options or RewardOptions(), name=name))
+            self._set(hooks.make_remote_scorer(spec), replace(options or RewardOptions(), name=name))
             return
         if mode != "local":
             words = ", ".join(f'"{known}"' for known in ("local", *hooks.REMOTE_MODES))
@@ -119,11 +119,11 @@ class RewardFunction(Adapted, Generic[Verdict]):
         if isinstance(func, RewardFunction):
             options = options if options != RewardOptions() else func.options
             func, fixed_arguments = func._refixed(fixed_arguments)
-            made = getattr(func, "made", None)
-            if made is not None:  # another composition, with another scale
-                options = replace(options, scale=made.options.scale)
+            composed = getattr(func, "composition", None)
+            if composed is not None:  # another composition, with another scale
+                options = replace(options, scale=composed.options.scale)
         batch = None if options.mode is None else options.mode == "batch"
-        found = func if isinstance(func, Scorer) else hooks.adopted(func, fixed_arguments)
+        found = func if isinstance(func, Scorer) else hooks.foreign_scorer(func, fixed_arguments)
         scorer: Scorer = found or FunctionScorer(
             func, fixed_arguments, batch=batch, metadata_schema=options.metadata_schema
         )
@@ -147,7 +147,7 @@ class RewardFunction(Adapted, Generic[Verdict]):
         behind = name_of(target) if target is not None else _name_of_scorer(scorer)
         self.name: str = options.name or behind
         self._version: str | None = None
-        self._watch = Watch()
+        self._snapshot = DependencySnapshot()
         self._provenance: Provenance | None = None
         if target is not None:
             functools.update_wrapper(self, target, updated=())
@@ -167,26 +167,26 @@ class RewardFunction(Adapted, Generic[Verdict]):
     def version(self) -> str:
         """A short hash over source, parameters and components; the same in every process.
 
-        It is told anew where a notebook's cell or a reload gave another meaning to a global name that the
+        Computed anew where a notebook's cell or a reload gave another meaning to a global name that the
         function refers to.
         """
-        if (told := self._scorer.told()) is not None:
-            return told.version
+        if (remote := self._scorer.remote_provenance()) is not None:
+            return remote.version
         if id(self) in in_progress.open:  # a reward that calls itself
             in_progress.looped = True
             return "itself"
         outermost = not in_progress.open
         in_progress.open.add(id(self))
         try:
-            if self._version is not None and self._watch.holds():
+            if self._version is not None and self._snapshot.is_current():
                 return self._version
             schema = self.options.metadata_schema
             fields = schema.model_json_schema() if schema is not None else None
-            watch = Watch()
-            version = digest([self._scorer.picture(watch), fields])
+            snapshot = DependencySnapshot()
+            version = digest([self._scorer.fingerprint_data(snapshot), fields])
             # Seen from within a circle, a reward looks different than from outside.
             if outermost or not in_progress.looped:
-                self._version, self._watch, self._provenance = version, watch, None
+                self._version, self._snapshot, self._provenance = version, snapshot, None
             return version
         finally:
             in_progress.open.discard(id(self))
@@ -196,8 +196,8 @@ class RewardFunction(Adapted, Generic[Verdict]):
     @property
     def provenance(self) -> Provenance:
         """Name, version and parameters, as every result of this reward carries them."""
-        if (told := self._scorer.told()) is not None:
-            return replace(told, reward=self.options.name) if self.options.name else told
+        if (remote := self._scorer.remote_provenance()) is not None:
+            return replace(remote, reward=self.options.name) if self.options.name else remote
         version = self.version  # before the rest: it forgets a provenance that holds no longer
         if self._provenance is None:
             self._provenance = Provenance(self.name, version, self.parameters)
@@ -210,7 +210,7 @@ class RewardFunction(Adapted, Generic[Verdict]):
 
     @property
     def func(self) -> Callable[..., Any] | None:
-        """The user's own function, class or instance; None for a composition that no recipe made."""
+        """The user's own function, class or instance; None for a composition that no factory made."""
         target: Callable[..., Any] | None = getattr(self._scorer, "target", None)
         return target
 
@@ -231,9 +231,9 @@ class RewardFunction(Adapted, Generic[Verdict]):
         return self.options.timeout if self.options.timeout is not None else self._scorer.timeout
 
     @property
-    def is_awaited(self) -> bool:
+    def returns_awaitable(self) -> bool:
         """Whether calling the reward gives an awaitable; not where it is async because a server is asked."""
-        return self._scorer.is_awaited
+        return self._scorer.returns_awaitable
 
     @property
     def concurrency(self) -> int | None:
@@ -244,7 +244,7 @@ class RewardFunction(Adapted, Generic[Verdict]):
         """A required parameter that none of the samples supplies, with the columns that there are."""
         return self._scorer.missing(samples)
 
-    def named(self, name: str) -> RewardFunction:
+    def with_name(self, name: str) -> RewardFunction:
         """The same reward under another name, which is the name of its metric in a composition."""
         return RewardFunction.of_scorer(self._scorer, replace(self.options, name=name))
 
@@ -257,7 +257,7 @@ class RewardFunction(Adapted, Generic[Verdict]):
 
     # Scoring one sample or a batch: never raises but for what is no Exception.
 
-    def evaluate(self, sample: Sample, explicit: Explicit = NOTHING) -> EvaluateResult:
+    def evaluate(self, sample: Sample, explicit: CallArguments = NO_ARGUMENTS) -> EvaluateResult:
         """The verdict on one sample, in this process and without a deadline; failures are results."""
         if self.is_async:
             return run_coroutine(self.aevaluate(sample, explicit))
@@ -270,7 +270,7 @@ class RewardFunction(Adapted, Generic[Verdict]):
         result.__dict__["provenance"] = self._provenance or self.provenance
         return result
 
-    async def aevaluate(self, sample: Sample, explicit: Explicit = NOTHING) -> EvaluateResult:
+    async def aevaluate(self, sample: Sample, explicit: CallArguments = NO_ARGUMENTS) -> EvaluateResult:
         """The async twin of ``evaluate``; a sync reward is called as it is."""
         if not self.is_async:
             return self.evaluate(sample, explicit)
@@ -282,14 +282,16 @@ class RewardFunction(Adapted, Generic[Verdict]):
             if not isinstance(error, Exception | SystemExit) and not cancelled_itself(error):
                 raise
             result = self.failure_of(error)
-        if self._scorer.is_elsewhere and result.provenance is not None:
+        if self._scorer.is_remote and result.provenance is not None:
             if self.options.name:
                 result.__dict__["provenance"] = replace(result.provenance, reward=self.options.name)
         else:
             result.__dict__["provenance"] = self._provenance or self.provenance
         return result
 
-    def evaluate_batch(self, samples: Sequence[Sample], explicit: Explicit = NOTHING) -> list[EvaluateResult]:
+    def evaluate_batch(
+        self, samples: Sequence[Sample], explicit: CallArguments = NO_ARGUMENTS
+    ) -> list[EvaluateResult]:
         """The verdicts on a batch, in order; where a batch call fails, each sample is scored alone."""
         if self.is_async and samples:
             return run_coroutine(self.aevaluate_batch(samples, explicit))
@@ -304,7 +306,7 @@ class RewardFunction(Adapted, Generic[Verdict]):
         return self._stamped(results)
 
     async def aevaluate_batch(
-        self, samples: Sequence[Sample], explicit: Explicit = NOTHING
+        self, samples: Sequence[Sample], explicit: CallArguments = NO_ARGUMENTS
     ) -> list[EvaluateResult]:
         """The async twin of ``evaluate_batch``."""
         if not self.is_batch or not samples:
@@ -358,7 +360,7 @@ class RewardFunction(Adapted, Generic[Verdict]):
 
         Gives an EvaluateResult; an awaitable of one where the reward is async; a list where it scores
         batches and is called with lists. With a ``timeout`` the call runs in a worker process that is
-        killed when it overruns, unless it ``ends_itself``. Raises BindingError and InputError for arguments
+        killed when it overruns, unless it ``enforces_timeout``. Raises BindingError and InputError for arguments
         that do not fit.
         """
         return cast("Verdict", self._called(args, kwargs))
@@ -377,21 +379,21 @@ class RewardFunction(Adapted, Generic[Verdict]):
         sample, explicit = sample_of(explicit)
         self._scorer.check(sample, explicit)
         self.provenance  # noqa: B018  a notebook may have given anew what the function refers to
-        if self.is_awaited:
+        if self.returns_awaitable:
             return self._acall(sample, explicit)
-        trusted = self.options.ends_itself or self._scorer.is_elsewhere
-        if self.timeout is not None and hooks.isolation is not None and not trusted:
-            result = hooks.isolation(self, sample, explicit, self.timeout)
+        trusted = self.options.enforces_timeout or self._scorer.is_remote
+        if self.timeout is not None and hooks.run_isolated is not None and not trusted:
+            result = hooks.run_isolated(self, sample, explicit, self.timeout)
             result.__dict__["provenance"] = self.provenance
         else:
             result = self.evaluate(sample, explicit)
         return self._delivered(result)
 
-    async def _acall(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        if self.timeout is not None and hooks.isolation is not None and not self.options.ends_itself:
+    async def _acall(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
+        if self.timeout is not None and hooks.run_isolated is not None and not self.options.enforces_timeout:
             import asyncio
 
-            result = await asyncio.to_thread(hooks.isolation, self, sample, explicit, self.timeout)
+            result = await asyncio.to_thread(hooks.run_isolated, self, sample, explicit, self.timeout)
             result.__dict__["provenance"] = self.provenance
             return self._delivered(result)
         return self._delivered(await self._within_timeout(self.aevaluate(sample, explicit)))
@@ -524,18 +526,18 @@ class RewardFunction(Adapted, Generic[Verdict]):
         # A script's own names are references for pickle, whose other processes know the script (those of
         # multiprocessing), but not for cloudpickle, whose processes need not.
         module, qualname = getattr(self, "__module__", None), getattr(self, "__qualname__", "")
-        here = module != "__main__" or not asked_by_cloudpickle(sys._getframe(1))
+        here = module != "__main__" or not pickled_by_cloudpickle(sys._getframe(1))
         if module and here and look_up(module, qualname) is self:
             files = {n: p for n, p in loaded_files().items() if n == module}
             return look_up_or_raise, (module, qualname, files)
         self.provenance  # noqa: B018  computed before it travels
-        state = {k: v for k, v in self.__dict__.items() if k not in ("__wrapped__", "_watch")}
+        state = {k: v for k, v in self.__dict__.items() if k not in ("__wrapped__", "_snapshot")}
         return _restored, (LoadedFiles(), state)
 
 
 def _restored(_: Any, state: dict[str, Any]) -> RewardFunction:
     reward = RewardFunction.__new__(RewardFunction)
-    reward.__dict__.update(state, _watch=Watch())
+    reward.__dict__.update(state, _snapshot=DependencySnapshot())
     return reward
 
 

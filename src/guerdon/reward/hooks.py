@@ -1,4 +1,4 @@
-"""Where a layer above hands this one what it must not import."""
+"""Functions of the layers above, which ``guerdon/__init__`` sets here since this layer must not import them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from guerdon.reward.scorers.base import Scorer
     from guerdon.types import EvaluateResult, Sample
 
-    Remote = Callable[["RemoteAsked"], Scorer]
-    Adoption = Callable[[str, Any, Mapping[str, Any]], Scorer | None]
-    Isolation = Callable[[RewardFunction, Sample, Mapping[str, Any], float], EvaluateResult]
-    Adapting = Callable[[str, RewardFunction, Mapping[str, Any]], Any]
+    RemoteScorerFactory = Callable[["RemoteRewardSpec"], Scorer]
+    ForeignWrapper = Callable[[str, Any, Mapping[str, Any]], Scorer | None]
+    IsolatedRun = Callable[[RewardFunction, Sample, Mapping[str, Any], float], EvaluateResult]
+    AdapterFactory = Callable[[str, RewardFunction, Mapping[str, Any]], Any]
 
-isolation: Isolation | None = None
+run_isolated: IsolatedRun | None = None
 """How a direct call of a reward that has a ``timeout`` is run so that the deadline holds: in a worker process
 of the scoring layer. Called with the reward, the sample, the explicit arguments and the seconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RemoteAsked:
-    """A reward that is scored elsewhere, as RewardFunction is asked for it."""
+class RemoteRewardSpec:
+    """What RewardFunction was given for a reward that a server scores."""
 
     mode: str
     name: str | None
@@ -34,30 +34,30 @@ class RemoteAsked:
     """The other keyword arguments: how the server is called, and fixed arguments of the reward."""
 
 
-remote: Remote | None = None
+make_remote_scorer: RemoteScorerFactory | None = None
 """What is behind a reward whose mode is one of ``REMOTE_MODES``: a scorer of the serving layer."""
 
 REMOTE_MODES = ("remote", "hosted", "fireworks_hosted")
 
-adapting: Adapting | None = None
+make_adapter: AdapterFactory | None = None
 """What a trainer takes, made of a reward: called with the trainer's name, the reward and the adapter's options."""
 
-adopt: Adoption | None = None
+wrap_foreign: ForeignWrapper | None = None
 """What is behind an object of another package that is no function: a scorer of the layer of the trainers, or
 None. Called with the package's name, the object and the fixed arguments."""
 
-ADOPTED = frozenset({"autoevals", "deepeval", "openevals", "verifiers"})
-"""The packages whose objects are offered to ``adopt``."""
+FOREIGN_PACKAGES = frozenset({"autoevals", "deepeval", "openevals", "verifiers"})
+"""The packages whose objects are offered to ``wrap_foreign``."""
 
 
-def adopted(target: Any, fixed: Mapping[str, Any]) -> Scorer | None:
+def foreign_scorer(target: Any, fixed: Mapping[str, Any]) -> Scorer | None:
     """The scorer for an object of another package, where there is one that knows it."""
-    if adopt is None:
+    if wrap_foreign is None:
         return None
     owners = [target] if isinstance(target, FunctionType) else _classes_of(target)
     packages = (str(getattr(owner, "__module__", "")).partition(".")[0] for owner in owners)
-    package = next((name for name in packages if name in ADOPTED), None)
-    return None if package is None else adopt(package, target, fixed)
+    package = next((name for name in packages if name in FOREIGN_PACKAGES), None)
+    return None if package is None else wrap_foreign(package, target, fixed)
 
 
 def _classes_of(target: Any) -> tuple[type, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from guerdon.errors import BindingError
-from guerdon.reward.scorers.composite import Product, Rated, Weighted, named_components
+from guerdon.reward.scorers.composite import Product, RewardLike, Weighted, named_components
 
 
-def total(left: Rated, right: Rated | float, sign: float = 1.0) -> Weighted:
+def total(left: RewardLike, right: RewardLike | float, sign: float = 1.0) -> Weighted:
     """``left + sign * right``."""
     terms, bias = _terms(left, 1.0)
     if isinstance(right, float):
@@ -17,7 +17,7 @@ def total(left: Rated, right: Rated | float, sign: float = 1.0) -> Weighted:
     return Weighted(named_components([*terms, *more]), bias=bias + constant)
 
 
-def scaled(reward: Rated, factor: float) -> Weighted:
+def scaled(reward: RewardLike, factor: float) -> Weighted:
     """``factor * reward``. Raises BindingError for a factor that is not finite."""
     factor = float(factor)
     if not math.isfinite(factor):
@@ -26,13 +26,13 @@ def scaled(reward: Rated, factor: float) -> Weighted:
     return Weighted(named_components(terms), bias=bias)
 
 
-def times(left: Rated, right: Rated) -> Product:
+def times(left: RewardLike, right: RewardLike) -> Product:
     """``left * right``."""
     factors = [*_factors(left), *_factors(right)]
     return Product(named_components([(factor, None) for factor in factors]))
 
 
-def _terms(reward: Rated, factor: float) -> tuple[list[tuple[Rated, float | None]], float]:
+def _terms(reward: RewardLike, factor: float) -> tuple[list[tuple[RewardLike, float | None]], float]:
     """A reward as the terms of a sum, and a constant."""
     inner = reward.mergeable
     if isinstance(inner, Weighted):
@@ -40,6 +40,6 @@ def _terms(reward: Rated, factor: float) -> tuple[list[tuple[Rated, float | None
     return [(reward, factor)], 0.0
 
 
-def _factors(reward: Rated) -> list[Rated]:
+def _factors(reward: RewardLike) -> list[RewardLike]:
     inner = reward.mergeable
     return [c.reward for c in inner.components] if isinstance(inner, Product) else [reward]

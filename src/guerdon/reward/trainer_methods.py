@@ -7,7 +7,7 @@ from typing import Any, cast
 from guerdon.reward import hooks
 
 
-class Adapted:
+class TrainerMethods:
     """A reward in the shape of each trainer's own rewards.
 
     All take the adapter's options: ``on_failure`` (``"raise"``, ``"skip"`` or a number, by default what the trainer
@@ -20,8 +20,8 @@ class Adapted:
         Raises ResolutionError for an unknown trainer, BindingError for an option that it does not have,
         MissingExtraError where it needs the trainer's package and that is not installed.
         """
-        assert hooks.adapting is not None
-        return hooks.adapting(trainer, cast(Any, self), options)
+        assert hooks.make_adapter is not None
+        return hooks.make_adapter(trainer, cast(Any, self), options)
 
     def to_trl(self, **options: Any) -> Any:
         """For ``GRPOTrainer(reward_funcs=…)`` and ``RLOOTrainer`` of TRL: a batched function."""

@@ -18,7 +18,7 @@ Row = tuple[str | int, Outcome, float]
 """id, outcome, seconds"""
 
 
-class Store:
+class ResultBuffer:
     """An append-only list of rows that takes 8 bytes of memory a row once it has outgrown 16 MB."""
 
     def __init__(self) -> None:

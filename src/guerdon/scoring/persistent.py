@@ -20,11 +20,11 @@ from concurrent.futures import Future, InvalidStateError
 from guerdon.errors import BindingError, CrashError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.scorers.event_loop import background_loop
-from guerdon.scoring.engine.base import Item, Limits
-from guerdon.scoring.engine.pool import Job, Packed, Pump, Station
+from guerdon.scoring.engine.base import EngineLimits, PendingSample
+from guerdon.scoring.engine.pool import Packed, PooledWorker, WorkerPoolEngine, WorkUnit
+from guerdon.scoring.evaluate import ascore_samples, score_samples
 from guerdon.scoring.outcome import Outcome, unpack
-from guerdon.scoring.process.worker_process import Load
-from guerdon.scoring.worker.entry import ascore_samples, score_samples
+from guerdon.scoring.process.worker_process import WorkerSpec
 from guerdon.types import EvaluateResult, Provenance, Sample
 
 Answer = Future[EvaluateResult]
@@ -33,45 +33,45 @@ _GATHER_SECONDS = 0.005
 """How long a batch that is not full waits for one more sample."""
 
 
-class Standing:
+class PersistentEngine:
     """A reward that stands ready: ``submit`` gives a future of one sample's verdict; safe in threads.
 
     A future raises only what ends an engine: a reward that does not load in a worker. With ``workers=0``, and for
     an async reward that cannot be pickled, samples are scored in this process.
     """
 
-    def __init__(self, reward: RewardFunction, limits: Limits) -> None:
+    def __init__(self, reward: RewardFunction, limits: EngineLimits) -> None:
         self._reward, self._limits = reward, limits
         self._lock = threading.Lock()
-        self._lane: _Lane | None = None
-        self._closer: weakref.finalize[..., Standing] | None = None
+        self._thread: EngineThread | None = None
+        self._closer: weakref.finalize[..., PersistentEngine] | None = None
         self._gate: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
-        self._load: Load | None = None
+        self._spec: WorkerSpec | None = None
         if limits.workers:
             try:
-                self._load = Load.of(reward, limits.max_memory)
+                self._spec = WorkerSpec.of(reward, limits.max_memory)
             except BindingError:
                 if not reward.is_async:
                     raise
 
     def submit(self, samples: Sequence[Sample]) -> list[Answer]:
         """A future for each sample, in their order."""
-        if self._load is None:
+        if self._spec is None:
             return [self._here(sample) for sample in samples]
         with self._lock:
-            if self._lane is None or self._lane.ended or self._lane.process != os.getpid():
+            if self._thread is None or self._thread.ended or self._thread.process != os.getpid():
                 if self._closer is not None:
                     self._closer.detach()
-                self._lane = _Lane(self._reward, self._limits, self._load)
-                self._closer = weakref.finalize(self, self._lane.close)
-            return [self._lane.put(sample) for sample in samples]
+                self._thread = EngineThread(self._reward, self._limits, self._spec)
+                self._closer = weakref.finalize(self, self._thread.close)
+            return [self._thread.put(sample) for sample in samples]
 
     def close(self) -> None:
         """Let the workers go; the next call hires them again."""
         with self._lock:
-            if self._lane is not None:
-                self._lane.close()
-                self._lane = None
+            if self._thread is not None:
+                self._thread.close()
+                self._thread = None
 
     def _here(self, sample: Sample) -> Answer:
         if self._reward.is_async:
@@ -90,29 +90,29 @@ class Standing:
         return unpack(outcome, self._reward.provenance)
 
 
-class _StandingPump(Pump):
+class PersistentPoolEngine(WorkerPoolEngine):
     """The pump for a source that does not end: a batch is what comes together, since more may come only once it
     is answered."""
 
     def __init__(
         self,
         reward: RewardFunction,
-        source: queue.SimpleQueue[Item | None],
-        limits: Limits,
-        load: Load,
+        source: queue.SimpleQueue[PendingSample | None],
+        limits: EngineLimits,
+        spec: WorkerSpec,
         is_wanted: Callable[[int], bool],
     ) -> None:
         self._waiting, self._is_wanted = source, is_wanted
-        super().__init__(reward, iter(()), limits, load, may_block=True, in_order=False)
+        super().__init__(reward, iter(()), limits, spec, may_block=True, in_order=False)
 
-    def _has_room(self, station: Station) -> bool:
+    def _has_room(self, worker: PooledWorker) -> bool:
         # Nothing is put behind what runs: an idle worker, or a new one, may take it at once.
-        return super()._has_room(station) and (self._reward.is_async or not station.held)
+        return super()._has_room(worker) and (self._reward.is_async or not worker.held)
 
-    def _admit(self, unit: Packed) -> Job | None:
+    def _admit(self, unit: Packed) -> WorkUnit | None:
         return super()._admit([row for row in unit if self._is_wanted(row[0].position)])
 
-    def _units(self) -> Iterator[list[Item]]:
+    def _units(self) -> Iterator[list[PendingSample]]:
         size = self._limits.batch_size if self._reward.is_batch else 1
         while (item := self._waiting.get()) is not None:
             unit = [item]
@@ -126,22 +126,22 @@ class _StandingPump(Pump):
             yield unit
 
 
-class _Lane:
+class EngineThread:
     """One engine with its source and the thread that hands out what comes; it ends as a whole."""
 
-    def __init__(self, reward: RewardFunction, limits: Limits, load: Load) -> None:
+    def __init__(self, reward: RewardFunction, limits: EngineLimits, spec: WorkerSpec) -> None:
         self.process = os.getpid()
         self.ended = False
         self._made_by: Provenance = reward.provenance
         self._name = reward.name
         self._numbers = itertools.count()
         self._waiting: dict[int, Answer] = {}
-        self._source: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
-        self._engine = _StandingPump(reward, self._source, limits, load, self._is_wanted)
+        self._source: queue.SimpleQueue[PendingSample | None] = queue.SimpleQueue()
+        self._engine = PersistentPoolEngine(reward, self._source, limits, spec, self._is_wanted)
         self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._answer, name="guerdon-standing", daemon=True)
+        self._thread = threading.Thread(target=self._answer, name="guerdon-persistent", daemon=True)
         self._thread.start()
-        _lanes.add(self)
+        _threads.add(self)
 
     def put(self, sample: Sample) -> Answer:
         answer: Answer = Future()
@@ -151,7 +151,7 @@ class _Lane:
                 return answer
             number = next(self._numbers)
             self._waiting[number] = answer
-        self._source.put(Item(number, sample, number))
+        self._source.put(PendingSample(number, sample, number))
         return answer
 
     def close(self) -> None:
@@ -199,10 +199,10 @@ class _Lane:
                 yield record.position, record.outcome
 
 
-_lanes: weakref.WeakSet[_Lane] = weakref.WeakSet()
+_threads: weakref.WeakSet[EngineThread] = weakref.WeakSet()
 
 
 @atexit.register
 def _end_all() -> None:
-    for lane in list(_lanes):
-        lane.end()
+    for thread in list(_threads):
+        thread.end()

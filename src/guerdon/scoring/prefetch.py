@@ -15,7 +15,7 @@ _UNITS = 256
 _BYTES = 1 << 22
 
 
-class Ahead(Generic[T]):
+class Prefetcher(Generic[T]):
     """Reads an iterator up to 256 items or 4 MB ahead; the socket ``bell`` is readable when one came.
 
     The thread outlives ``close`` for as long as the source's own code does not return.

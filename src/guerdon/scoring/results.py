@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, overload
 
 from guerdon.errors import InputError, error_of_kind
-from guerdon.scoring.buffer import Store
+from guerdon.scoring.buffer import ResultBuffer
 from guerdon.scoring.files import row_of, write_rows
 from guerdon.scoring.outcome import Outcome, unpack
-from guerdon.scoring.statistics.summary import Accumulator, Statistics
+from guerdon.scoring.statistics.accumulator import Accumulator
+from guerdon.scoring.statistics.summary import Statistics
 from guerdon.types import EvaluateResult, Provenance
 
 
@@ -48,12 +49,12 @@ class Scores(Sequence[EvaluateResult]):
         """How long the run took."""
         self.path: Path | None = None
         """The file that the run was written to, if it was."""
-        self._store = Store()
+        self._buffer = ResultBuffer()
         self._accumulator = Accumulator()
 
     def add(self, identity: str | int, outcome: Outcome, seconds: float, group: Any = None) -> None:
         """Take in the next sample's outcome."""
-        self._store.append(identity, outcome, seconds)
+        self._buffer.append(identity, outcome, seconds)
         components = {name: m[0] for name, m in outcome.metrics.items()} if outcome.metrics else None
         self._accumulator.add(
             outcome.score, kind=outcome.kind, components=components, seconds=seconds, group=group
@@ -70,7 +71,7 @@ class Scores(Sequence[EvaluateResult]):
         return self.provenance.version
 
     def __len__(self) -> int:
-        return len(self._store)
+        return len(self._buffer)
 
     @overload
     def __getitem__(self, position: int) -> EvaluateResult: ...
@@ -83,25 +84,25 @@ class Scores(Sequence[EvaluateResult]):
             position += len(self)
         if not 0 <= position < len(self):
             raise IndexError(f"there are {len(self)} results, no number {position}")
-        return unpack(self._store[position][1], self.provenance)
+        return unpack(self._buffer[position][1], self.provenance)
 
     def __iter__(self) -> Iterator[EvaluateResult]:
-        for _, outcome, _ in self._store:
+        for _, outcome, _ in self._buffer:
             yield unpack(outcome, self.provenance)
 
     @property
     def scores(self) -> list[float | None]:
         """The bare scores; None for what failed or does not apply."""
-        return [outcome.score for _, outcome, _ in self._store]
+        return [outcome.score for _, outcome, _ in self._buffer]
 
     @property
     def ids(self) -> list[str | int]:
         """The samples' ids; the position of a sample that has none."""
-        return [identity for identity, _, _ in self._store]
+        return [identity for identity, _, _ in self._buffer]
 
     def failures(self) -> Iterator[tuple[str | int, EvaluateResult]]:
         """The id and the result of every sample that failed."""
-        for identity, outcome, _ in self._store:
+        for identity, outcome, _ in self._buffer:
             if outcome.error is not None:
                 yield identity, unpack(outcome, self.provenance)
 
@@ -124,7 +125,7 @@ class Scores(Sequence[EvaluateResult]):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Each sample as a row: id, score, error, reason, metrics, seconds, reward, version, …"""
-        for identity, outcome, seconds in self._store:
+        for identity, outcome, seconds in self._buffer:
             yield row_of(identity, outcome, seconds, self.provenance)
 
     def write(self, path: str | Path) -> Path:

@@ -17,11 +17,11 @@ from guerdon.errors import BindingError, InputError, ResumeError, error_of_kind
 from guerdon.reward.binding.conventions import missing_parameter
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
-from guerdon.scoring.engine.base import Engine, Item, Limits, Record
+from guerdon.scoring.engine.base import Engine, EngineLimits, PendingSample, ScoredSample
 from guerdon.scoring.engine.pool import make_engine
 from guerdon.scoring.files import ScoresFile, digest_of, outcome_of
 from guerdon.scoring.outcome import Outcome, failure, unpack
-from guerdon.scoring.process.worker_process import cpu_count
+from guerdon.scoring.process.spawner import cpu_count
 from guerdon.scoring.results import OnProgress, Scores
 from guerdon.scoring.worker.entry import inside_worker
 from guerdon.settings import setting
@@ -61,13 +61,13 @@ class RunOptions:
 
 
 @dataclass(slots=True)
-class _Run:
+class ScoringRun:
     """A run that is checked and ready to start."""
 
     reward: RewardFunction
-    limits: Limits
+    limits: EngineLimits
     raises: bool
-    items: Iterator[Item]
+    items: Iterator[PendingSample]
     total: int | None
     workers_given: bool
 
@@ -149,7 +149,7 @@ def score(
 
 
 def _collect(
-    run: _Run, scores: Scores, file: ScoresFile | None, resumed: int, progress: OnProgress | None
+    run: ScoringRun, scores: Scores, file: ScoresFile | None, resumed: int, progress: OnProgress | None
 ) -> None:
     """Run the engine to its end, or to the end of what is in flight when Ctrl-C was pressed."""
     engine = run.engine()
@@ -174,7 +174,7 @@ def _collect(
         raise Interrupted(scores)
 
 
-def _raise_first(run: _Run, batch: list[Record]) -> None:
+def _raise_first(run: ScoringRun, batch: list[ScoredSample]) -> None:
     for record in batch:
         if record.outcome.error is not None:
             raise error_of_kind(
@@ -227,7 +227,7 @@ def stream(reward: Any, samples: Iterable[Any], **options: Any) -> Iterator[Eval
     return _results(run)
 
 
-def _results(run: _Run) -> Iterator[EvaluateResult]:
+def _results(run: ScoringRun) -> Iterator[EvaluateResult]:
     made_by = run.reward.provenance
     for batch in run.engine():
         for record in batch:
@@ -286,7 +286,7 @@ async def astream(reward: Any, samples: Iterable[Any], **options: Any) -> AsyncI
         engine.abort()
 
 
-def _prepared(reward: Any, samples: Iterable[Any], options: Mapping[str, Any]) -> _Run:
+def _prepared(reward: Any, samples: Iterable[Any], options: Mapping[str, Any]) -> ScoringRun:
     for name in ("output", "resume", "overwrite", "progress"):
         if name in options:
             raise InputError(f"stream keeps nothing and takes no {name!r}; use score")
@@ -296,7 +296,9 @@ def _prepared(reward: Any, samples: Iterable[Any], options: Mapping[str, Any]) -
     return _prepare(resolve(reward, **parameters), samples, known, digests=False)
 
 
-def _prepare(reward: RewardFunction, samples: Iterable[Any], options: RunOptions, digests: bool) -> _Run:
+def _prepare(
+    reward: RewardFunction, samples: Iterable[Any], options: RunOptions, digests: bool
+) -> ScoringRun:
     if isinstance(samples, str | bytes | Mapping) or not isinstance(samples, Iterable):
         raise InputError(
             f"samples must be a list or an iterator of rows, not a {type(samples).__name__}; "
@@ -309,10 +311,10 @@ def _prepare(reward: RewardFunction, samples: Iterable[Any], options: RunOptions
     limits = limits_of(reward, options, total)
     raises = (options.on_error or reward.options.on_error) == "raise"
     items = _items(itertools.chain(head, rest), options.group_by, digests)
-    return _Run(reward, limits, raises, items, total, options.workers is not None)
+    return ScoringRun(reward, limits, raises, items, total, options.workers is not None)
 
 
-def limits_of(reward: RewardFunction, options: RunOptions, total: int | None) -> Limits:
+def limits_of(reward: RewardFunction, options: RunOptions, total: int | None) -> EngineLimits:
     """The limits of a run: what was given, else what the reward says, else the settings."""
     count = setting("workers", options.workers)
     if count is None:
@@ -321,7 +323,7 @@ def limits_of(reward: RewardFunction, options: RunOptions, total: int | None) ->
         count = max(1, min(count, total))
     timeout = options.timeout if options.timeout is not None else reward.timeout
     concurrency = options.concurrency if options.concurrency is not None else reward.concurrency
-    return Limits(
+    return EngineLimits(
         timeout=setting("timeout", timeout),
         workers=count,
         concurrency=setting("concurrency", concurrency),
@@ -355,7 +357,7 @@ def _as_row(row: Any) -> Any:
     return {"messages": [{"role": "assistant", "content": row}]} if isinstance(row, str) else row
 
 
-def _items(rows: Iterable[Any], group_by: str | None, digests: bool) -> Iterator[Item]:
+def _items(rows: Iterable[Any], group_by: str | None, digests: bool) -> Iterator[PendingSample]:
     for position, given in enumerate(rows):
         row = _as_row(given)
         identity: Any
@@ -366,7 +368,7 @@ def _items(rows: Iterable[Any], group_by: str | None, digests: bool) -> Iterator
             identity, columns = row.get("id"), row
         else:
             error = f"a row must be an object with messages, not {type(row).__name__}"
-            yield Item(position, failure(InputError.kind, error), position, "" if digests else None)
+            yield PendingSample(position, failure(InputError.kind, error), position, "" if digests else None)
             continue
         if not isinstance(identity, str | int):
             identity = position
@@ -375,9 +377,11 @@ def _items(rows: Iterable[Any], group_by: str | None, digests: bool) -> Iterator
         try:
             digest = digest_of(row) if digests else None
         except RecursionError:
-            yield Item(position, failure(InputError.kind, "the row is nested too deep"), identity, "")
+            yield PendingSample(
+                position, failure(InputError.kind, "the row is nested too deep"), identity, ""
+            )
             continue
-        yield Item(position, row, identity, digest, _group_of(columns, group_by))
+        yield PendingSample(position, row, identity, digest, _group_of(columns, group_by))
 
 
 def _group_of(columns: Mapping[Any, Any], group_by: str | None) -> Any:
@@ -394,9 +398,9 @@ def _group_of(columns: Mapping[Any, Any], group_by: str | None) -> Any:
     return None
 
 
-def _skip_scored(run: _Run, file: ScoresFile, scores: Scores) -> int:
+def _skip_scored(run: ScoringRun, file: ScoresFile, scores: Scores) -> int:
     """Take over the rows of an interrupted run, checking each against its sample."""
-    whole: list[tuple[Item, Outcome, float]] = []
+    whole: list[tuple[PendingSample, Outcome, float]] = []
     size = run.limits.batch_size if run.reward.is_batch else 1
     count = 0
     for number, row in enumerate(file.rows(), 1):
@@ -421,7 +425,11 @@ def _skip_scored(run: _Run, file: ScoresFile, scores: Scores) -> int:
 
 
 def _settle_rest(
-    run: _Run, file: ScoresFile, scores: Scores, rest: list[tuple[Item, Outcome, float]], count: int
+    run: ScoringRun,
+    file: ScoresFile,
+    scores: Scores,
+    rest: list[tuple[PendingSample, Outcome, float]],
+    count: int,
 ) -> int:
     """The last rows, where they are less than a batch: kept if the data ends there, else scored again."""
     following = next(run.items, None) if rest else None

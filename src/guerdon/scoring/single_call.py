@@ -7,7 +7,7 @@ from typing import Any
 
 from guerdon.reward.binding.annotations import settings_of
 from guerdon.reward.function import RewardFunction
-from guerdon.scoring.engine.base import Item
+from guerdon.scoring.engine.base import PendingSample
 from guerdon.scoring.engine.pool import make_engine
 from guerdon.scoring.outcome import unpack
 from guerdon.scoring.run import RunOptions, limits_of
@@ -31,6 +31,6 @@ def evaluate_isolated(
     overrides = {name: value for name, value in explicit.items() if name in fixed}
     limits = limits_of(reward, RunOptions(timeout=timeout, workers=1, concurrency=1, batch_size=1), 1)
     called = RewardFunction(reward, **overrides) if overrides else reward
-    engine = make_engine(called, iter([Item(0, sample, 0)]), limits, given_workers=True)
+    engine = make_engine(called, iter([PendingSample(0, sample, 0)]), limits, given_workers=True)
     (record,) = (record for batch in engine for record in batch)
     return unpack(record.outcome, reward.provenance)

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from guerdon.errors import CrashError, error_of_kind, kind_of
-from guerdon.scoring.process.ipc import Frames, frame
+from guerdon.scoring.process.ipc import FrameDecoder, frame
 from guerdon.serve.options import ServeOptions
 from guerdon.serve.run import RewardSpec, bind_socket, new_server, server_url
-from guerdon.serve.worker.in_process import ABANDON, SERVE, LinkHost
+from guerdon.serve.worker.in_process import ABANDON, SERVE, InProcessHost
 
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[2]); "
@@ -38,7 +38,7 @@ class BackgroundServer:
     """
 
     def __init__(
-        self, options: ServeOptions, specs: Sequence[RewardSpec], host: LinkHost | None = None
+        self, options: ServeOptions, specs: Sequence[RewardSpec], host: InProcessHost | None = None
     ) -> None:
         self._options, self._host = options, host
         self._told = threading.Event()
@@ -157,7 +157,7 @@ class Signals:
 
 
 def _read_error(link: socket.socket) -> Exception:
-    frames = Frames()
+    frames = FrameDecoder()
     while data := link.recv(_PIECE):
         for kind, message in frames.feed(data):
             return error_of_kind(kind, message)
@@ -168,7 +168,7 @@ def main(fd: int) -> None:
     """The whole life of the process that listens; what it serves comes over the socket."""
     link = socket.socket(fileno=fd)
     _, (listener_fd,), _, _ = socket.recv_fds(link, 1, 1)
-    frames = Frames()
+    frames = FrameDecoder()
     messages: list[Any] = []
     while not messages:
         if not (data := link.recv(_PIECE)):

@@ -1,4 +1,4 @@
-"""What the server and its servants say to each other: calls, and what came of them."""
+"""Messages between the server and its workers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ EVERY = -1
 """In place of an item's number: every item of which nothing else is known."""
 
 
-class Call(NamedTuple):
+class WorkerRequest(NamedTuple):
     """A request's body to answer, or a part of one: ``rows`` to score, ``outcomes`` to write an answer for."""
 
     id: int
     choices: tuple[tuple[int, str], ...] = ()
     """Which of FORMATS it may be in and what is asked there; of several, the first whose shape it has."""
     body: bytes = b""
-    known: Mapping[int, Outcome] | None = None
+    known_outcomes: Mapping[int, Outcome] | None = None
     """Outcomes of items that need not be scored: those that ended a worker."""
-    careful: bool = False
+    one_by_one: bool = False
     """One item at a time, so that the one that ends a worker is seen."""
-    read_only: bool = False
+    parse_only: bool = False
     """Give back the samples without scoring one."""
     rows: tuple[bytes, ...] | None = None
     outcomes: tuple[Outcome, ...] | None = None
@@ -32,12 +32,12 @@ class Call(NamedTuple):
     """What the format needs to write the answer, pickled."""
 
 
-class Answer(NamedTuple):
+class WorkerReply(NamedTuple):
     """What came of a call: a response, or outcomes with the rows that are left to score."""
 
     id: int
     seconds: float
-    """How long the servant worked on it."""
+    """How long the worker worked on it."""
     status: int = 0
     """The HTTP status of the response; 0 where there is none yet."""
     body: bytes = b""

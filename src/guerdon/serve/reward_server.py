@@ -100,7 +100,7 @@ class RewardServer(ABC, Generic[MetadataT]):
             self._start(workers, options)
             return
         from guerdon.serve.background import Signals
-        from guerdon.serve.worker.entry import tune_gc
+        from guerdon.serve.runtime import tune_gc
 
         with Signals() as signals:
             running = self._start(workers, options)
@@ -111,7 +111,7 @@ class RewardServer(ABC, Generic[MetadataT]):
         from guerdon.serve.background import BackgroundServer
         from guerdon.serve.options import ServeOptions
         from guerdon.serve.run import RewardSpec, dispatch_limits, spec_of
-        from guerdon.serve.worker.in_process import LinkHost
+        from guerdon.serve.worker.in_process import InProcessHost
 
         known = ServeOptions.of({**options, "port": self.port, "workers": workers or None})
         if workers:
@@ -121,7 +121,7 @@ class RewardServer(ABC, Generic[MetadataT]):
         else:
             reward = RewardFunction(self, name=type(self).__name__)
             limits = dispatch_limits(reward, known, 1)
-            host = LinkHost(reward, limits.timeout, limits.concurrency)
+            host = InProcessHost(reward, limits.timeout, limits.concurrency)
             self._running = BackgroundServer(
                 known, [RewardSpec(reward.name, reward.version, limits, None)], host
             )

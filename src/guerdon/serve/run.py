@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
-from guerdon.scoring.process.worker_process import Load, Worker
+from guerdon.scoring.process.worker_process import WorkerProcess, WorkerSpec
 from guerdon.scoring.run import RunOptions, limits_of
-from guerdon.serve.dispatch.dispatcher import DeskLimits
+from guerdon.serve.dispatch.dispatcher import DispatchLimits
 from guerdon.serve.options import ServeOptions
-from guerdon.serve.worker.entry import RewardResident
-from guerdon.serve.worker.in_process import LinkPeer
+from guerdon.serve.worker.entry import ServeWorker
+from guerdon.serve.worker.in_process import InProcessHandle
 
 if TYPE_CHECKING:
     from guerdon.serve.background import BackgroundServer
@@ -31,8 +31,8 @@ class RewardSpec:
 
     name: str
     version: str
-    limits: DeskLimits
-    load: Load | None
+    limits: DispatchLimits
+    worker: WorkerSpec | None
     """What its workers are started with; None where the reward answers in the process that starts the server."""
 
 
@@ -70,7 +70,7 @@ def resolve_rewards(rewards: Sequence[Any]) -> list[RewardFunction]:
     for position, reward in enumerate(found):
         if any(reward.name == other.name for other in found[:position]):
             raise InputError(
-                f"two rewards are called {reward.name!r}; give one another name: reward.named(…)"
+                f"two rewards are called {reward.name!r}; give one another name: reward.with_name(…)"
             )
     return found
 
@@ -78,11 +78,11 @@ def resolve_rewards(rewards: Sequence[Any]) -> list[RewardFunction]:
 def spec_of(reward: RewardFunction, options: ServeOptions) -> RewardSpec:
     """A reward that is answered for by worker processes. Raises BindingError where it cannot travel to one."""
     limits = dispatch_limits(reward, options, options.workers)
-    resident = RewardResident(reward, limits.timeout, limits.concurrency)
-    return RewardSpec(reward.name, reward.version, limits, Load.of(reward, limits.max_memory, resident))
+    program = ServeWorker(reward, limits.timeout, limits.concurrency)
+    return RewardSpec(reward.name, reward.version, limits, WorkerSpec.of(reward, limits.max_memory, program))
 
 
-def dispatch_limits(reward: RewardFunction, options: ServeOptions, workers: int | None) -> DeskLimits:
+def dispatch_limits(reward: RewardFunction, options: ServeOptions, workers: int | None) -> DispatchLimits:
     """The limits of a reward that is served: what was given, else what it says, else the settings."""
     if workers is not None and workers < 1:
         raise InputError(f"workers must be a whole number of 1 or more, not {workers!r}")
@@ -93,7 +93,7 @@ def dispatch_limits(reward: RewardFunction, options: ServeOptions, workers: int 
         max_memory=options.max_memory,
     )
     limits = limits_of(reward, run, None)
-    return DeskLimits(
+    return DispatchLimits(
         timeout=limits.timeout,
         request_timeout=options.request_timeout,
         workers=max(1, limits.workers),
@@ -139,17 +139,17 @@ def new_server(
         if error.name is not None and error.name.startswith("guerdon"):
             raise
         raise MissingExtraError.of("serve", "serving") from error
-    mounts = [RewardMount(spec.name, spec.version, _hire(spec, control), spec.limits) for spec in specs]
+    mounts = [RewardMount(spec.name, spec.version, _spawner(spec, control), spec.limits) for spec in specs]
     with ServerLog(form=options.log_format, every=options.access_log, quiet=options.quiet) as log:
         yield HttpServer(options, mounts, log)
 
 
-def _hire(spec: RewardSpec, control: socket.socket | None) -> Callable[[], Any]:
-    if spec.load is not None:
-        load = spec.load
-        return lambda: Worker(load)
+def _spawner(spec: RewardSpec, control: socket.socket | None) -> Callable[[], Any]:
+    if spec.worker is not None:
+        worker = spec.worker
+        return lambda: WorkerProcess(worker)
     assert control is not None
-    return lambda: LinkPeer(control)
+    return lambda: InProcessHandle(control)
 
 
 def server_url(options: ServeOptions, listener: socket.socket) -> str:

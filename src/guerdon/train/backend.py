@@ -50,7 +50,7 @@ class Monitor(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
+class TrainingContext:
     """A run that is checked and ready to start."""
 
     config: Config
@@ -63,7 +63,7 @@ class Job:
     """The checkpoint to go on from."""
 
 
-class Interrupted(KeyboardInterrupt):
+class TrainingInterrupted(KeyboardInterrupt):
     """A run was ended by Ctrl-C after its checkpoint was saved."""
 
     def __init__(self, step: int, checkpoint: Path) -> None:
@@ -103,11 +103,11 @@ class Backend(ABC):
         """Raise what speaks against this configuration: MissingExtraError, or InputError that names the key."""
 
     @abstractmethod
-    def train(self, job: Job) -> None:
-        """Do the run, from ``job.resume_from`` where there is one; the same seed gives the same curve.
+    def train(self, context: TrainingContext) -> None:
+        """Train, from ``context.resume_from`` if it is set; the same seed gives the same curve.
 
-        Saves checkpoints in ``job.folder.checkpoints`` and tells ``job.monitor``. Raises Interrupted after
-        Ctrl-C, once a checkpoint is saved.
+        Saves checkpoints in ``context.folder.checkpoints`` and reports to ``context.monitor``. Raises
+        TrainingInterrupted after Ctrl-C, once a checkpoint is saved.
         """
 
     @abstractmethod

@@ -17,7 +17,7 @@ from guerdon.errors import BindingError, InvalidResultError
 from guerdon.reward.binding.conventions import missing_parameter
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
-from guerdon.scoring.persistent import Standing
+from guerdon.scoring.persistent import PersistentEngine
 from guerdon.scoring.run import RunOptions, limits_of, score
 from guerdon.types import EvaluateResult, Sample
 
@@ -123,7 +123,7 @@ class Adapter:
         )
         self._limits = limits_of(self.reward, self._options, None)
         self._checked = False
-        self._standing: Standing | None = None
+        self._standing: PersistentEngine | None = None
         self._lock = threading.Lock()
 
     # Scoring.
@@ -214,10 +214,10 @@ class Adapter:
             )
         )
 
-    def _stand(self) -> Standing:
+    def _stand(self) -> PersistentEngine:
         with self._lock:
             if self._standing is None:
-                self._standing = Standing(self.reward, self._limits)
+                self._standing = PersistentEngine(self.reward, self._limits)
             return self._standing
 
     # What a trainer is told.

@@ -7,7 +7,7 @@ import numpy
 from safetensors.numpy import save_file
 
 from guerdon import RewardFunction
-from guerdon.train.backend import Job, Problem
+from guerdon.train.backend import Problem, TrainingContext
 from guerdon.train.backends.tiny import character_tokenizer
 from guerdon.train.backends.tunix.backend import TunixBackend
 from guerdon.train.config.schema import Config
@@ -104,7 +104,7 @@ def main() -> None:
         assert (mode, type(beta)) == ("a", int)
         return len(set(response)) / 3
 
-    job = Job(
+    context = TrainingContext(
         config=config,
         reward=RewardFunction(columns),
         train=problems,
@@ -112,7 +112,7 @@ def main() -> None:
         folder=run,
         monitor=watch,
     )
-    backend.train(job)
+    backend.train(context)
     settings = {"temperature": 0.0, "top_p": 1.0, "top_k": None, "max_new_tokens": 3, "seed": 0}
     prompts = [problem.prompt for problem in problems]
     before, after = (

@@ -13,7 +13,7 @@ import click
 from guerdon.cli.options import (
     POSITIVE,
     DataFlags,
-    Parsed,
+    ParsedValue,
     check_variables,
     data_options,
     debug_option,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from guerdon.accuracy.benchmark import SuiteReport
     from guerdon.accuracy.folder import Folder
     from guerdon.accuracy.suite import Suite
-    from guerdon.cli.output import Gauge
+    from guerdon.cli.output import ProgressBar
     from guerdon.scoring.results import Progress
 
 
@@ -49,7 +49,7 @@ def parse_threshold(value: str | float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
+class BenchmarkRequest:
     """What the command line asks for."""
 
     suites: tuple[str, ...]
@@ -100,7 +100,7 @@ class Request:
 @option("--kind-column", metavar="COLUMN", help="A column of your rows to break the table down by.")
 @option(
     "--threshold",
-    type=Parsed(parse_threshold, "number"),
+    type=ParsedValue(parse_threshold, "number"),
     default="0.5",
     show_default=True,
     help="The score from which on a reward of your choice says right.",
@@ -123,7 +123,7 @@ def benchmark_verifiers(**given: Any) -> None:
     An interrupted run keeps what is finished in --out, and goes on from there when it is called again.
     Exits with status 1 if a reward of the catalogue came to no verdict at all, and 130 after Ctrl-C.
     """
-    request = Request(**given)
+    request = BenchmarkRequest(**given)
     _check_flags(request)
     if request.list_only:
         _list(request)
@@ -135,7 +135,7 @@ def benchmark_verifiers(**given: Any) -> None:
     _run(request, suites, data, folder)
 
 
-def _check_flags(request: Request) -> None:
+def _check_flags(request: BenchmarkRequest) -> None:
     check_variables()
     if (request.rows is None) != (not request.rewards):
         raise InputError(
@@ -149,7 +149,7 @@ def _check_flags(request: Request) -> None:
         raise InputError("--overwrite needs the folder: --out DIR")
 
 
-def _chosen(request: Request) -> tuple[list[Suite], Path | None]:
+def _chosen(request: BenchmarkRequest) -> tuple[list[Suite], Path | None]:
     """The suites to run, and the folder of their data."""
     from guerdon.accuracy.discovery import choose, data_folder, find_suites
 
@@ -163,7 +163,7 @@ def _chosen(request: Request) -> tuple[list[Suite], Path | None]:
     return suites, data_folder(request.data)
 
 
-def _own_rows(request: Request, source: str) -> Suite:
+def _own_rows(request: BenchmarkRequest, source: str) -> Suite:
     from guerdon.accuracy.labelled import labelled, suite_name
     from guerdon.accuracy.suite import CatalogueVerifier
     from guerdon.cli.output import prints_to_stderr
@@ -186,12 +186,12 @@ def _own_rows(request: Request, source: str) -> Suite:
     )
 
 
-def _list(request: Request) -> None:
+def _list(request: BenchmarkRequest) -> None:
     from guerdon.accuracy.discovery import choose, find_suites
 
     suites = choose(request.suites, find_suites())
     if request.as_json:
-        told = [
+        payload = [
             {
                 "suite": suite.name,
                 "title": suite.title,
@@ -202,7 +202,7 @@ def _list(request: Request) -> None:
             }
             for suite in suites
         ]
-        click.echo(json.dumps({"suites": told}))
+        click.echo(json.dumps({"suites": payload}))
         return
     for suite in suites:
         click.echo(f"{suite.name}: {suite.title}")
@@ -211,7 +211,9 @@ def _list(request: Request) -> None:
             click.echo(f"  beside {', '.join(given.label for given in suite.external)}")
 
 
-def _run(request: Request, suites: Sequence[Suite], data: Path | None, folder: Folder | None) -> None:
+def _run(
+    request: BenchmarkRequest, suites: Sequence[Suite], data: Path | None, folder: Folder | None
+) -> None:
     from guerdon.accuracy.benchmark import BenchmarkOptions, SuiteReport, run_suite
     from guerdon.cli.app import INTERRUPTED
     from guerdon.cli.output import output, prints_to_stderr
@@ -229,7 +231,7 @@ def _run(request: Request, suites: Sequence[Suite], data: Path | None, folder: F
     for suite in suites:
         report = SuiteReport(suite)
         try:
-            with prints_to_stderr(), _Shown() as shown:
+            with prints_to_stderr(), _VerifierProgress() as shown:
                 run_suite(suite, data, options, folder=folder, show=shown, report=report)
         except KeyboardInterrupt:
             interrupted = True
@@ -242,8 +244,8 @@ def _run(request: Request, suites: Sequence[Suite], data: Path | None, folder: F
         if interrupted:
             break
     if request.as_json:
-        told = {"complete": not interrupted, "suites": [report.to_dict() for report in reports]}
-        click.echo(json.dumps(told, allow_nan=False))
+        payload = {"complete": not interrupted, "suites": [report.to_dict() for report in reports]}
+        click.echo(json.dumps(payload, allow_nan=False))
     elif any(report.cases for report in reports):
         click.echo(click.wrap_text(f"{EXPLANATION}."), err=True)
     if interrupted:
@@ -259,33 +261,33 @@ def _write(folder: Folder, reports: Sequence[SuiteReport]) -> None:
     folder.write_table({"suites": [report.to_dict() for report in reports]}, markdown(reports))
 
 
-def _say_interrupted(request: Request) -> None:
+def _say_interrupted(request: BenchmarkRequest) -> None:
     how = "call it again to go on" if request.out else "with --out DIR they would be kept"
     click.echo(f"Interrupted: the verifiers that were finished are shown; {how}", err=True)
 
 
-class _Shown:
+class _VerifierProgress:
     """How far the verifier that runs is, each with a bar of its own."""
 
     def __init__(self) -> None:
-        self._gauge: Gauge | None = None
+        self._bar: ProgressBar | None = None
         self._of: tuple[str, str] | None = None
 
-    def __enter__(self) -> _Shown:
+    def __enter__(self) -> _VerifierProgress:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._close()
 
     def _close(self) -> None:
-        if self._gauge is not None:
-            self._gauge.__exit__(None, None, None)
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)
 
     def __call__(self, suite: str, verifier: str, progress: Progress) -> None:
-        from guerdon.cli.output import Gauge
+        from guerdon.cli.output import ProgressBar
 
-        if self._gauge is None or self._of != (suite, verifier):
+        if self._bar is None or self._of != (suite, verifier):
             self._close()
-            self._gauge, self._of = Gauge(f"{suite}, {verifier}"), (suite, verifier)
+            self._bar, self._of = ProgressBar(f"{suite}, {verifier}"), (suite, verifier)
         note = f"{progress.failed:,} failed" if progress.failed else ""
-        self._gauge.count(progress.done, progress.total or progress.done, note)
+        self._bar.count(progress.done, progress.total or progress.done, note)

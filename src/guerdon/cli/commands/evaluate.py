@@ -12,8 +12,8 @@ import click
 from guerdon.cli.options import POSITIVE, check_variables, debug_option, option
 
 if TYPE_CHECKING:
-    from guerdon.train.evaluation.eval_metrics import Tally
-    from guerdon.train.evaluation.evaluate import Answer, Evaluation, Evaluator, Question
+    from guerdon.train.evaluation.eval_metrics import EvalMetrics
+    from guerdon.train.evaluation.evaluate import Evaluation, EvaluationRequest, Evaluator, ScoredCompletion
 
 
 @click.command(short_help="Evaluate a trained model on held-out problems.")
@@ -60,8 +60,14 @@ def evaluate(
     and pass@k, each with its interval of 95 %; before and after training side by side.
     """
     from guerdon.cli.output import prints_to_stderr
-    from guerdon.train.evaluation.eval_metrics import Criteria
-    from guerdon.train.evaluation.evaluate import Evaluation, Evaluator, Question, checkpoint_of, write
+    from guerdon.train.evaluation.eval_metrics import EvalCriteria
+    from guerdon.train.evaluation.evaluate import (
+        Evaluation,
+        EvaluationRequest,
+        Evaluator,
+        checkpoint_of,
+        write,
+    )
     from guerdon.train.run.runner import loaded
 
     check_variables()
@@ -69,35 +75,37 @@ def evaluate(
         folder, number, checkpoint = checkpoint_of(run, step)
         config, reward, problems = loaded(folder)
         known = config.evaluation
-        question = Question(
+        request = EvaluationRequest(
             checkpoint=checkpoint,
             step=number,
             inference=inference or known.inference_config,
             passes=num_passes or known.num_passes,
         )
-        criteria = Criteria.of(reward, accuracy_component, format_component)
+        criteria = EvalCriteria.of(reward, accuracy_component, format_component)
         evaluator = Evaluator(config=config, reward=reward, problems=problems.test[:limit], criteria=criteria)
-        untrained = dataclasses.replace(question, checkpoint=None, step=0)
+        untrained = dataclasses.replace(request, checkpoint=None, step=0)
         first = _evaluated(evaluator, untrained, "before")[0] if before else None
-        after, answers = _evaluated(evaluator, question, f"step {number:,}")
+        after, answers = _evaluated(evaluator, request, f"step {number:,}")
         found = Evaluation(
             made_by=reward.provenance,
-            inference=question.inference,
+            inference=request.inference,
             criteria=criteria,
             after=after,
             before=first,
             answers=answers,
         )
-    path = write(found, output or folder.evaluations / f"step-{number:06d}-{question.inference}.json")
+    path = write(found, output or folder.evaluations / f"step-{number:06d}-{request.inference}.json")
     _show(found, path, verbose or known.verbose, as_json)
 
 
-def _evaluated(evaluator: Evaluator, question: Question, what: str) -> tuple[Tally, list[Answer]]:
-    from guerdon.cli.output import Gauge
+def _evaluated(
+    evaluator: Evaluator, request: EvaluationRequest, what: str
+) -> tuple[EvalMetrics, list[ScoredCompletion]]:
+    from guerdon.cli.output import ProgressBar
 
-    with Gauge(f"evaluating {what}", patience=0.0) as gauge:
-        gauge.count(0, len(evaluator.problems) * question.passes)
-        return evaluator.evaluate(question, lambda done, total: gauge.count(done, total))
+    with ProgressBar(f"evaluating {what}", patience=0.0) as bar:
+        bar.count(0, len(evaluator.problems) * request.passes)
+        return evaluator.evaluate(request, lambda done, total: bar.count(done, total))
 
 
 def _show(found: Evaluation, path: Path, verbose: bool, as_json: bool) -> None:

@@ -14,8 +14,8 @@ import click
 
 from guerdon.cli.options import (
     POSITIVE,
-    OneALine,
-    Parsed,
+    LineSeparated,
+    ParsedValue,
     check_variables,
     debug_option,
     find_reward,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from guerdon.reward.function import RewardFunction
+    from guerdon.serve.journal.reader import JournalRecord
     from guerdon.serve.journal.replay import Replayed, ScoreChange
-    from guerdon.serve.journal.store import JournalRecord
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _REASON = 200
@@ -70,7 +70,7 @@ def parse_status(value: str | tuple[int, int]) -> tuple[int, int]:
     raise InputError(f"{value!r} is no status; write 504 or 5xx")
 
 
-_SINCE = Parsed(parse_since, "when")
+_SINCE = ParsedValue(parse_since, "when")
 _since_option = option(
     "--since", type=_SINCE, help="Only requests from then on: 10m, 2h or 3d ago, or a date and time."
 )
@@ -95,7 +95,7 @@ def journal(context: click.Context) -> None:
 @journal.command("list", short_help="List recorded requests, the latest last.")
 @click.argument("file")
 @option("--reward", metavar="NAME", help="Only requests to the reward of that name.")
-@option("--status", type=Parsed(parse_status, "status"), help="Only requests answered so: 504 or 5xx.")
+@option("--status", type=ParsedValue(parse_status, "status"), help="Only requests answered so: 504 or 5xx.")
 @option("--failed", is_flag=True, help="Only requests that were refused or have a sample that failed.")
 @_since_option
 @option("--limit", type=POSITIVE, default=20, show_default=True, help="Show that many at most, the latest.")
@@ -112,7 +112,7 @@ def list_(
 ) -> None:
     """List the requests in the journal FILE, which a server may be writing meanwhile."""
     from guerdon.cli.output import output
-    from guerdon.serve.journal.store import JournalQuery, read_journal
+    from guerdon.serve.journal.reader import JournalQuery, read_journal
 
     query = JournalQuery(reward=reward, statuses=status, failed=failed, since=since, last=limit)
     rows = list(read_journal(file, query))
@@ -136,7 +136,7 @@ def show(file: str, id: str, as_json: bool) -> None:
     ID is the number that list shows, or the request's own id, which the response carried as X-Request-Id.
     """
     from guerdon.cli.output import output
-    from guerdon.serve.journal.store import JournalQuery, read_journal
+    from guerdon.serve.journal.reader import JournalQuery, read_journal
 
     rows = list(read_journal(file, JournalQuery(ids=[id], last=1), bodies=True))
     if not rows:
@@ -157,7 +157,7 @@ def show(file: str, id: str, as_json: bool) -> None:
     "--id",
     "ids",
     metavar="ID",
-    type=OneALine(),
+    type=LineSeparated(),
     multiple=True,
     help="Only this request. Repeatable; in the variable, one a line.",
 )
@@ -187,17 +187,17 @@ def replay(
     """
     from guerdon.cli.output import output, prints_to_stderr
     from guerdon.serve.formats import FORMATS
+    from guerdon.serve.journal.reader import JournalQuery, read_journal
     from guerdon.serve.journal.replay import as_dict
     from guerdon.serve.journal.replay import replay as replay_all
-    from guerdon.serve.journal.store import JournalQuery, read_journal
-    from guerdon.serve.worker.handler import served_of
+    from guerdon.serve.worker.handler import reward_info_of
 
     check_variables()
     with prints_to_stderr():
         found = find_reward(reward, parameters)
         name = recorded_as or found.name
         rows = read_journal(file, JournalQuery(reward=name, since=since, ids=ids, last=last), bodies=True)
-        replayed = replay_all(rows, found, FORMATS, served_of(found), timeout=timeout, workers=workers)
+        replayed = replay_all(rows, found, FORMATS, reward_info_of(found), timeout=timeout, workers=workers)
     if not replayed:
         raise InputError(_nothing_of(file, name))
     if as_json:
@@ -209,7 +209,7 @@ def replay(
 
 
 def _nothing_of(file: str, name: str) -> str:
-    from guerdon.serve.journal.store import read_journal
+    from guerdon.serve.journal.reader import read_journal
 
     names = sorted({row.reward for row in read_journal(file) if row.reward})
     if name in names:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guerdon.cli.commands.score import Counted, Request, check_flags, check_output, say_interrupted
+from guerdon.cli.commands.score import Counted, ScoringRequest, check_flags, check_output, say_interrupted
 from guerdon.cli.options import (
     POSITIVE,
     DataFlags,
-    Parsed,
+    ParsedValue,
     data_options,
     debug_option,
     find_reward,
@@ -27,7 +27,7 @@ from guerdon.errors import InputError
 
 if TYPE_CHECKING:
     from guerdon.accuracy.calibration import Calibration, Labels
-    from guerdon.cli.output import Gauge
+    from guerdon.cli.output import ProgressBar
     from guerdon.data.dataset import Dataset
     from guerdon.reward.function import RewardFunction
     from guerdon.scoring.results import Progress, Scores
@@ -65,7 +65,7 @@ def judge(context: click.Context) -> None:
 )
 @option(
     "--threshold",
-    type=Parsed(parse_threshold, "number"),
+    type=ParsedValue(parse_threshold, "number"),
     default="0.5",
     show_default=True,
     help="The score from which on an answer counts as right.",
@@ -93,7 +93,7 @@ def calibrate(context: click.Context, /, **given: Any) -> None:
     130 after Ctrl-C; what was scored until then stays in the output file.
     """
     label, threshold, report = given.pop("label"), given.pop("threshold"), given.pop("report")
-    asked = Request(**given, group_by=None)
+    asked = ScoringRequest(**given, group_by=None)
     from guerdon.cli.output import output, prints_to_stderr
     from guerdon.report.calibration import print_calibration
 
@@ -103,7 +103,7 @@ def calibrate(context: click.Context, /, **given: Any) -> None:
     if run.interrupted:
         raise SystemExit(say_interrupted(context, asked, len(scores), run.count))
     found = run.calibration(scores, threshold)
-    told = {
+    payload = {
         "reward": scores.reward,
         "version": scores.version,
         "parameters": dict(scores.provenance.parameters),
@@ -112,20 +112,20 @@ def calibrate(context: click.Context, /, **given: Any) -> None:
         **found.to_dict(),
     }
     if report is not None:
-        Path(report).write_text(json.dumps(told, indent=2, default=str) + "\n", encoding="utf-8")
+        Path(report).write_text(json.dumps(payload, indent=2, default=str) + "\n", encoding="utf-8")
     if asked.as_json:
-        click.echo(json.dumps(told, default=str, allow_nan=False))
+        click.echo(json.dumps(payload, default=str, allow_nan=False))
     else:
-        print_calibration(told, output(), f"{scores.reward} {scores.version} on {run.data.name}")
+        print_calibration(payload, output(), f"{scores.reward} {scores.version} on {run.data.name}")
     if found.failures and found.failures.total() == found.rows:
         raise SystemExit(1)
 
 
 @dataclass(slots=True)
-class _Run:
+class CalibrationRun:
     """A calibration whose reward, data and labels are there and fit together."""
 
-    request: Request
+    request: ScoringRequest
     reward: RewardFunction
     data: Dataset
     column: str
@@ -148,13 +148,13 @@ class _Run:
 
     def score(self) -> Scores:
         """Score what there is; Ctrl-C ends it early, and the scores are those until then."""
-        from guerdon.cli.output import Gauge
+        from guerdon.cli.output import ProgressBar
         from guerdon.scoring.run import Interrupted
         from guerdon.scoring.run import score as score_all
 
         request = self.request
-        with Gauge("judging", patience=0.0) as gauge:
-            gauge.count(0, self.count)
+        with ProgressBar("judging", patience=0.0) as bar:
+            bar.count(0, self.count)
             try:
                 return score_all(
                     self.reward,
@@ -164,7 +164,7 @@ class _Run:
                     output=request.output,
                     resume=request.resume,
                     overwrite=request.overwrite,
-                    progress=partial(self._show, gauge),
+                    progress=partial(self._show, bar),
                 )
             except Interrupted as interrupt:
                 self.interrupted = True
@@ -177,9 +177,9 @@ class _Run:
             plain = without_label(row, self.column)
             yield from pair_rows(plain, compares=self.compares) if self.pairs else (plain,)
 
-    def _show(self, gauge: Gauge, progress: Progress) -> None:
+    def _show(self, bar: ProgressBar, progress: Progress) -> None:
         notes = f"{progress.failed:,} failed" if progress.failed else ""
-        gauge.count(progress.done, self.count, notes, before=progress.resumed)
+        bar.count(progress.done, self.count, notes, before=progress.resumed)
 
     def calibration(self, scores: Scores, threshold: float) -> Calibration:
         """The scores beside the labels."""
@@ -193,7 +193,7 @@ class _Run:
         return found
 
 
-def _prepared(request: Request, column: str, report: str | None) -> _Run:
+def _prepared(request: ScoringRequest, column: str, report: str | None) -> CalibrationRun:
     """Everything that can be wrong with a request, the quickest to find first."""
     from guerdon.accuracy.calibration import pair_rows, read_labels
 
@@ -212,10 +212,10 @@ def _prepared(request: Request, column: str, report: str | None) -> _Run:
     if pairs:
         for row in data.rows():
             pair_rows(row, compares=compares)
-    return _Run(request, reward, data, column, labels, compares)
+    return CalibrationRun(request, reward, data, column, labels, compares)
 
 
-def _check_report(report: str | None, request: Request) -> None:
+def _check_report(report: str | None, request: ScoringRequest) -> None:
     if report is None:
         return
     path = Path(report)
@@ -227,7 +227,7 @@ def _check_report(report: str | None, request: Request) -> None:
         raise InputError(f"{report} exists already; replace it with --overwrite")
 
 
-def _flags(request: Request) -> tuple[DataFlags, bool]:
+def _flags(request: ScoringRequest) -> tuple[DataFlags, bool]:
     """The flags to read the data by, and whether it holds pairs: a prompt, response_a and response_b."""
     flags = request.flags
     if flags.response_column is not None:

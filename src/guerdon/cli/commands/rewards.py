@@ -29,7 +29,7 @@ json_option = option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RewardListing:
     """A registered reward in a sentence, or why it cannot be loaded."""
 
     name: str
@@ -38,7 +38,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ParameterInfo:
     """A parameter that the user sets."""
 
     name: str
@@ -50,7 +50,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class RewardDetails:
     """What there is to know about one reward."""
 
     name: str
@@ -61,7 +61,7 @@ class Card:
     """How it is called, such as ``sync, a sample at a time``."""
     binds: list[str]
     """What it takes from the sample; a question mark where it can do without."""
-    parameters: list[Given]
+    parameters: list[ParameterInfo]
     components: dict[str, float | None]
     """The parts of a composition and their weights."""
     docstring: str
@@ -101,18 +101,18 @@ def show(name: str, as_json: bool) -> None:
     from guerdon.cli.output import output, prints_to_stderr
 
     with prints_to_stderr():
-        card = card_of(find_reward(name, {}))
+        details = details_of(find_reward(name, {}))
     if as_json:
-        click.echo(json.dumps(asdict(card)))
+        click.echo(json.dumps(asdict(details)))
     else:
-        _print_card(card, output())
+        _print_details(details, output())
 
 
-def _entry(name: str) -> Entry:
+def _entry(name: str) -> RewardListing:
     try:
-        return Entry(name, first_sentence(docstring_of(find_reward(name, {}))))
+        return RewardListing(name, first_sentence(docstring_of(find_reward(name, {}))))
     except RewardError as error:
-        return Entry(name, "", str(error))
+        return RewardListing(name, "", str(error))
 
 
 def docstring_of(reward: RewardFunction) -> str:
@@ -134,12 +134,12 @@ def first_sentence(text: str) -> str:
     return " ".join((found[1] if found else paragraph).split())
 
 
-def card_of(reward: RewardFunction) -> Card:
+def details_of(reward: RewardFunction) -> RewardDetails:
     """What there is to know about a reward."""
     text = docstring_of(reward)
     scale = _SCALE.search(text)
     binds, parameters = _taken(reward)
-    return Card(
+    return RewardDetails(
         name=reward.name,
         version=reward.version,
         summary=first_sentence(text),
@@ -154,26 +154,26 @@ def card_of(reward: RewardFunction) -> Card:
     )
 
 
-def _taken(reward: RewardFunction) -> tuple[list[str], list[Given]]:
+def _taken(reward: RewardFunction) -> tuple[list[str], list[ParameterInfo]]:
     """What a function takes from the sample, and what the user sets.
 
     Keyword-only parameters are the user's, and so are a class's for its constructor; of the others
     those with a default that no sample has a standard name for may be either, and are listed as both.
     """
     from guerdon.reward.binding.conventions import STANDARD_NAMES
-    from guerdon.reward.factory import Recipe
+    from guerdon.reward.factory import FactoryScorer
     from guerdon.reward.function import RewardFunction
     from guerdon.reward.scorers.base import FunctionScorer
 
     scorer = reward.scorer
-    if isinstance(scorer, Recipe):
+    if isinstance(scorer, FactoryScorer):
         parts = [part.reward for part in scorer.components if isinstance(part.reward, RewardFunction)]
         names = [name for part in parts for name in _taken(part)[0]]
         return list(dict.fromkeys(names)), [_given(p) for p in scorer.settable if p.kind is not p.VAR_KEYWORD]
     if not isinstance(scorer, FunctionScorer):
         return [], []
     binds: list[str] = []
-    mine: list[Given] = []
+    mine: list[ParameterInfo] = []
     for parameter in _signature(scorer.function):
         optional = parameter.default is not parameter.empty
         if parameter.kind is parameter.KEYWORD_ONLY:
@@ -196,13 +196,13 @@ def _signature(function: Callable[..., Any]) -> list[inspect.Parameter]:
         return []
 
 
-def _given(parameter: inspect.Parameter) -> Given:
+def _given(parameter: inspect.Parameter) -> ParameterInfo:
     empty = parameter.empty
     annotation = parameter.annotation
     # Text already where the module postpones annotations; formatting it would put quotes around it.
     shown = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     setting = _SETTING.fullmatch(shown)
-    return Given(
+    return ParameterInfo(
         parameter.name,
         None if annotation is empty else setting[1] if setting else shown,
         None if parameter.default is empty else repr(parameter.default),
@@ -226,7 +226,7 @@ def _example(text: str) -> str | None:
 # On the terminal.
 
 
-def _print_entries(entries: list[Entry], console: Console) -> None:
+def _print_entries(entries: list[RewardListing], console: Console) -> None:
     from rich.text import Text
 
     from guerdon.console import clean
@@ -248,33 +248,33 @@ def _beside(label: str, wide: int, body: Any, console: Console) -> None:
         console.print(head + line, soft_wrap=True)
 
 
-def _print_card(card: Card, console: Console) -> None:
+def _print_details(details: RewardDetails, console: Console) -> None:
     from rich.text import Text
 
     from guerdon.console import clean
 
     facts: Mapping[str, str] = {
-        "reward": card.name,
-        "version": card.version,
-        "called": card.kind,
-        "scale": card.scale or "",
-        "binds": ", ".join(card.binds),
-        "parts": ", ".join(n if w is None else f"{w:g} {n}" for n, w in card.components.items()),
-        "parameters": "\n".join(map(_parameter_line, card.parameters)),
+        "reward": details.name,
+        "version": details.version,
+        "called": details.kind,
+        "scale": details.scale or "",
+        "binds": ", ".join(details.binds),
+        "parts": ", ".join(n if w is None else f"{w:g} {n}" for n, w in details.components.items()),
+        "parameters": "\n".join(map(_parameter_line, details.parameters)),
     }
     for label, fact in facts.items():
         if fact:
             _beside(label, 12, Text(clean(fact, console)), console)
-    for paragraph in _paragraphs(card.docstring):
+    for paragraph in _paragraphs(details.docstring):
         console.print()
         _beside("", 2, Text(clean(paragraph, console)), console)
-    if card.example:
+    if details.example:
         console.print()
-        for line in card.example.splitlines():  # not wrapped: it is to be copied
+        for line in details.example.splitlines():  # not wrapped: it is to be copied
             console.print(Text(clean(f"  {line}", console)), soft_wrap=True)
 
 
-def _parameter_line(given: Given) -> str:
+def _parameter_line(given: ParameterInfo) -> str:
     annotation = f": {given.annotation}" if given.annotation else ""
     default = "  (to be given)" if given.default is None else f" = {given.default}"
     return f"{given.name}{annotation}{default}{'  (never from a row)' if given.setting else ''}"

@@ -185,14 +185,14 @@ def _walls_line(machine: Machine) -> str:
     if not machine.linux:
         return "none: they need Linux"
     namespaces = f"forbidden: {machine.namespaces}" if machine.namespaces else "allowed"
-    told = [
+    facts = [
         f"user namespaces {namespaces}",
         f"Landlock {machine.landlock}" if machine.landlock else "no Landlock",
         f"bubblewrap {machine.bubblewrap}" if machine.bubblewrap else "no bubblewrap",
         f"cgroup controllers: {', '.join(machine.controllers)}" if machine.controllers else "",
         "under a seccomp filter" if machine.filtered else "",
     ]
-    return ", ".join(part for part in told if part)
+    return ", ".join(part for part in facts if part)
 
 
 def _print_tiers(found: Diagnosis, console: Console) -> None:

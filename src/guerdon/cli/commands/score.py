@@ -29,7 +29,7 @@ from guerdon.cli.options import (
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
-    from guerdon.cli.output import Gauge
+    from guerdon.cli.output import ProgressBar
     from guerdon.data.dataset import Dataset, Survey
     from guerdon.reward.function import RewardFunction
     from guerdon.scoring.results import Progress, Scores
@@ -40,7 +40,7 @@ _PEEK = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
+class ScoringRequest:
     """What the command line asks for."""
 
     reward: str
@@ -85,7 +85,7 @@ def score(context: click.Context, /, **given: Any) -> None:
     Exits with status 1 if every sample failed, 2 if something was wrong before the first was scored, and
     130 after Ctrl-C; what was scored until then stays in the output file.
     """
-    request = Request(**given)
+    request = ScoringRequest(**given)
     from guerdon.cli.output import prints_to_stderr
 
     with prints_to_stderr():
@@ -100,10 +100,10 @@ def score(context: click.Context, /, **given: Any) -> None:
 
 
 @dataclass(slots=True)
-class _Run:
+class ScoringRun:
     """A request whose reward, data and output file are there and fit together."""
 
-    request: Request
+    request: ScoringRequest
     reward: RewardFunction
     data: Dataset
     survey: Survey
@@ -113,14 +113,14 @@ class _Run:
 
     def score(self) -> Scores:
         """Score what there is; Ctrl-C ends it early, and the scores are those until then."""
-        from guerdon.cli.output import Gauge
+        from guerdon.cli.output import ProgressBar
         from guerdon.scoring.run import Interrupted
         from guerdon.scoring.run import score as score_all
 
         request = self.request
         # Shown from the start: the workers may take a while to load the reward.
-        with Gauge("scoring", patience=0.0) as gauge:
-            gauge.count(0, self.survey.good)
+        with ProgressBar("scoring", patience=0.0) as bar:
+            bar.count(0, self.survey.good)
             try:
                 return score_all(
                     self.reward,
@@ -130,7 +130,7 @@ class _Run:
                     output=request.output,
                     resume=request.resume,
                     overwrite=request.overwrite,
-                    progress=partial(self._show, gauge),
+                    progress=partial(self._show, bar),
                 )
             except Interrupted as interrupt:
                 self.interrupted = True
@@ -141,11 +141,11 @@ class _Run:
             return self.data.good_rows(rejected=self.rejected)
         return self.data.rows()
 
-    def _show(self, gauge: Gauge, progress: Progress) -> None:
+    def _show(self, bar: ProgressBar, progress: Progress) -> None:
         self.resumed = progress.resumed
         notes = [] if progress.mean is None else [f"mean {progress.mean:.3f}"]
         notes += [f"{progress.failed:,} failed"] if progress.failed else []
-        gauge.count(progress.done, self.survey.good, "  ".join(notes), before=progress.resumed)
+        bar.count(progress.done, self.survey.good, "  ".join(notes), before=progress.resumed)
 
 
 class Counted:
@@ -161,7 +161,7 @@ class Counted:
         return self._read()
 
 
-def _prepared(request: Request) -> _Run:
+def _prepared(request: ScoringRequest) -> ScoringRun:
     """Everything that can be wrong with a request, the quickest to find first."""
     check_flags(request)
     reward = find_reward(request.reward, request.parameters)
@@ -172,10 +172,10 @@ def _prepared(request: Request) -> _Run:
     survey = request.flags.check(data)
     if request.group_by is not None:
         _check_group(request.group_by, request.flags, data)
-    return _Run(request, reward, data, survey, rejected)
+    return ScoringRun(request, reward, data, survey, rejected)
 
 
-def check_flags(request: Request) -> None:
+def check_flags(request: ScoringRequest) -> None:
     check_variables()
     if request.resume and request.overwrite:
         raise InputError("--resume completes a file and --overwrite replaces it; give one of them")
@@ -184,7 +184,7 @@ def check_flags(request: Request) -> None:
         raise InputError(f"{flag} needs the file: -o scores.jsonl")
 
 
-def check_output(path: Path, request: Request, data: Dataset) -> None:
+def check_output(path: Path, request: ScoringRequest, data: Dataset) -> None:
     """Before the data is read, which may take long, what would be refused after it."""
     from guerdon.scoring.files import check_suffix
 
@@ -201,7 +201,7 @@ def check_output(path: Path, request: Request, data: Dataset) -> None:
         raise InputError(f"{path} exists already; complete it with --resume or start anew with --overwrite")
 
 
-def _rejected_file(request: Request) -> Path:
+def _rejected_file(request: ScoringRequest) -> Path:
     """Beside the scores, else in the working directory under the name of the data."""
     from guerdon.data.source import REJECTED
 
@@ -231,14 +231,14 @@ def _check_group(column: str, flags: DataFlags, data: Dataset) -> None:
 # After the run.
 
 
-def _report(run: _Run, scores: Scores) -> None:
+def _report(run: ScoringRun, scores: Scores) -> None:
     if run.request.as_json:
         click.echo(json.dumps(_summary(run, scores), default=str, allow_nan=False))
     elif not run.interrupted or run.request.output is None:
         _print_summary(run, scores)
 
 
-def _summary(run: _Run, scores: Scores) -> dict[str, Any]:
+def _summary(run: ScoringRun, scores: Scores) -> dict[str, Any]:
     """The run for machines."""
     statistics = scores.statistics().to_dict()
     failures = [
@@ -262,7 +262,7 @@ def _summary(run: _Run, scores: Scores) -> dict[str, Any]:
     }
 
 
-def _print_summary(run: _Run, scores: Scores) -> None:
+def _print_summary(run: ScoringRun, scores: Scores) -> None:
     from guerdon.cli.output import output
     from guerdon.console import duration, print_failures, print_statistics
 
@@ -292,7 +292,7 @@ def _samples(count: int) -> str:
     return "sample" if count == 1 else "samples"
 
 
-def say_interrupted(context: click.Context, request: Request, done: int, of: int) -> int:
+def say_interrupted(context: click.Context, request: ScoringRequest, done: int, of: int) -> int:
     """How many of how many were scored and how to go on; gives the exit status."""
     from guerdon.cli.app import INTERRUPTED
 

@@ -15,13 +15,13 @@ import click
 from guerdon._version import __version__
 from guerdon.cli.options import (
     POSITIVE,
-    Parsed,
-    ScopedParameter,
-    bundled,
+    ParsedValue,
+    ScopedNameValueType,
     check_parameters,
     check_variables,
     debug_option,
     option,
+    option_group,
     setting_option,
     timeout_option,
     unique,
@@ -81,9 +81,9 @@ class ServerFlags:
         return ServeOptions.of({name: getattr(self, name) for name in self.__dataclass_fields__})
 
 
-_DURATION = Parsed(parse_seconds, "duration")
-_SIZE = Parsed(parse_bytes, "size")
-_server_options = bundled(
+_DURATION = ParsedValue(parse_seconds, "duration")
+_SIZE = ParsedValue(parse_bytes, "size")
+_server_options = option_group(
     ServerFlags,
     "flags",
     [
@@ -128,8 +128,8 @@ _server_options = bundled(
             help="Connections that may be open at once.",
         ),
         option(
-            "--drain", type=Parsed(parse_wait, "duration"), default="30s", show_default=True,
-            help="How long what is in flight is waited for when the server is told to stop.",
+            "--drain", type=ParsedValue(parse_wait, "duration"), default="30s", show_default=True,
+            help="How long what is in flight is waited for when the server is callbacks to stop.",
         ),
         option("--tls-cert", metavar="FILE", help="The certificate, with its chain, to serve HTTPS with."),
         option("--tls-key", metavar="FILE", help="The private key of the certificate."),
@@ -154,7 +154,7 @@ _server_options = bundled(
 @option(
     "--param",
     "parameters",
-    type=ScopedParameter(),
+    type=ScopedNameValueType(),
     multiple=True,
     callback=unique,
     help="A parameter of the rewards, or of one where it has a name of its own: strict.tolerance=0. "
@@ -185,21 +185,21 @@ def serve(rewards: tuple[str, ...], parameters: dict[str, Any], reloads: bool, f
     _check_extra()
     # Before the rewards are loaded, which may take long: a port that is taken is known at once.
     with prints_to_stderr(), bind_socket(options.host, options.port) as listener:
-        teller = _Teller(options)
+        messages = ServerMessages(options)
         if reloads:
             from guerdon.serve.reload.reloader import ReloadCallbacks, serve_reloading
 
-            told = ReloadCallbacks(teller.ready, teller.reloaded, teller.failed, teller.stopping)
-            report = serve_reloading(options, wanted, told, listener)
+            callbacks = ReloadCallbacks(messages.ready, messages.reloaded, messages.failed, messages.stopping)
+            report = serve_reloading(options, wanted, callbacks, listener)
         else:
             from guerdon.serve.reload.reloader import load_specs
             from guerdon.serve.run import serve_forever
 
             specs = load_specs(wanted, options)
             report = serve_forever(
-                options, specs, listener, lambda url: teller.ready(url, specs), teller.stopping
+                options, specs, listener, lambda url: messages.ready(url, specs), messages.stopping
             )
-    teller.stopped(report)
+    messages.stopped(report)
 
 
 def _check_extra() -> None:
@@ -231,8 +231,8 @@ def _wanted(words: Sequence[str], parameters: Mapping[str, Any]) -> list[RewardR
     return found
 
 
-class _Teller:
-    """What a person, or with a JSON log a machine, is told of the server, on standard error."""
+class ServerMessages:
+    """What a person, or with a JSON log a machine, is callbacks of the server, on standard error."""
 
     def __init__(self, options: ServeOptions) -> None:
         self._options = options
@@ -264,7 +264,7 @@ class _Teller:
         self._say(text, text, level="error")
 
     def stopping(self, in_flight: int) -> None:
-        """It was told to stop."""
+        """It was callbacks to stop."""
         if in_flight:
             waited = f"{_count(in_flight, 'request')} in flight, waited for {self._options.drain:g} s at most"
             text = f"Stopping: {waited}; Ctrl-C ends it at once"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from guerdon.cli.options import (
-    Parsed,
+    ParsedValue,
     check_variables,
     debug_option,
     find_reward,
@@ -44,7 +44,7 @@ def parse_tolerance(value: str | float) -> float:
 @click.argument("cases")
 @option(
     "--tolerance",
-    type=Parsed(parse_tolerance, "number"),
+    type=ParsedValue(parse_tolerance, "number"),
     default="1e-6",
     show_default=True,
     help="How far a score may be off.",

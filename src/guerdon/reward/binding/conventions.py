@@ -22,7 +22,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from guerdon.errors import BindingError
-from guerdon.reward.binding.annotations import Form, hints_of, message_form, settings_of, wants_chat
+from guerdon.reward.binding.annotations import (
+    MessageConverter,
+    hints_of,
+    message_form,
+    settings_of,
+    wants_chat,
+)
 from guerdon.reward.options import RewardOptions
 from guerdon.types import Message, Sample
 
@@ -75,7 +81,7 @@ def _original(sample: Sample) -> Any:
     return list(sample.original_messages) if sample.messages else MISSING
 
 
-def _in_form(form: Form, getter: Getter, sample: Sample) -> Any:
+def _in_form(form: MessageConverter, getter: Getter, sample: Sample) -> Any:
     messages = getter(sample)
     return messages if messages is MISSING else form(messages)
 
@@ -413,7 +419,7 @@ def _values_of_each(getter: Getter, samples: Sequence[Sample]) -> Any:
     return [None if value is MISSING else value for value in values]
 
 
-def _lists_in_form(form: Form, getter: BatchGetter, samples: Sequence[Sample]) -> Any:
+def _lists_in_form(form: MessageConverter, getter: BatchGetter, samples: Sequence[Sample]) -> Any:
     found = getter(samples)
     return found if found is MISSING else [form(messages) for messages in found]
 

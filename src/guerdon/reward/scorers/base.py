@@ -25,15 +25,15 @@ from guerdon.reward.binding.conventions import (
 )
 from guerdon.reward.binding.returns import to_result, to_results
 from guerdon.reward.loading.callables import callable_behind, constructor_names, is_async_callable, name_of
-from guerdon.reward.loading.pickling import asked_by_cloudpickle, look_up, look_up_or_raise
+from guerdon.reward.loading.pickling import look_up, look_up_or_raise, pickled_by_cloudpickle
 from guerdon.reward.scorers.event_loop import run_coroutine
-from guerdon.reward.versioning.version import Watch, fingerprint
+from guerdon.reward.versioning.version import DependencySnapshot, fingerprint
 from guerdon.types import EvaluateResult, Provenance, Sample
 
-Explicit = Mapping[str, Any]
+CallArguments = Mapping[str, Any]
 """Arguments that a caller gave by name; they win over what the sample offers."""
 
-NOTHING: Explicit = {}
+NO_ARGUMENTS: CallArguments = {}
 _NUMBERS = (float, int, bool, EvaluateResult)
 
 
@@ -47,36 +47,36 @@ class Scorer(ABC):
     is_batch = False
     timeout: float | None = None
     """The deadline in seconds that the parts ask for, where they do."""
-    is_elsewhere = False
+    is_remote = False
     """Whether it is scored by a server, which sees to deadlines and says what made a score."""
 
     @property
     def takes_parameters(self) -> bool:
         """Whether ``with_parameters`` fixes more of them."""
-        return self.is_elsewhere
+        return self.is_remote
 
     @property
-    def is_awaited(self) -> bool:
+    def returns_awaitable(self) -> bool:
         """Whether a direct call gives an awaitable, as that of an async function does."""
-        return self.is_async and not self.is_elsewhere
+        return self.is_async and not self.is_remote
 
-    def told(self) -> Provenance | None:
-        """What a server says made the scores; None where none is asked, or none answers."""
+    def remote_provenance(self) -> Provenance | None:
+        """Name, version and parameters as a server reports them; None without a server, or if it does not answer."""
         return None
 
     @abstractmethod
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         """The verdict on one sample; not called where ``is_async``."""
 
     @abstractmethod
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         """The verdict on one sample; only called where ``is_async``."""
 
     @abstractmethod
-    def picture(self, watch: Watch) -> Any:
+    def fingerprint_data(self, snapshot: DependencySnapshot) -> Any:
         """A JSON-able picture of everything that decides the verdicts, for the version.
 
-        ``watch`` takes down what it was drawn from, so that a change of that is noticed.
+        ``snapshot`` takes down what it was drawn from, so that a change of that is noticed.
         """
 
     @property
@@ -88,11 +88,11 @@ class Scorer(ABC):
         """The same with more parameters fixed; only called where ``takes_parameters``."""
         raise TypeError(f"{type(self).__name__} takes no parameters")
 
-    def score_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
+    def score_batch(self, samples: Sequence[Sample], explicit: CallArguments) -> list[EvaluateResult]:
         """The verdicts on a batch; only called where ``is_batch`` and not ``is_async``."""
         raise TypeError(f"{type(self).__name__} does not score batches")
 
-    async def ascore_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
+    async def ascore_batch(self, samples: Sequence[Sample], explicit: CallArguments) -> list[EvaluateResult]:
         """The verdicts on a batch; only called where ``is_batch`` and ``is_async``."""
         raise TypeError(f"{type(self).__name__} does not score batches")
 
@@ -100,7 +100,7 @@ class Scorer(ABC):
         """A required parameter that none of the samples supplies, with the columns that there are."""
         return None
 
-    def check(self, sample: Sample, explicit: Explicit) -> None:
+    def check(self, sample: Sample, explicit: CallArguments) -> None:
         """Raise BindingError where a direct call lacks an argument, as Python does for the function itself."""
         return
 
@@ -146,9 +146,9 @@ class FunctionScorer(Scorer):
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         # A decorated function's own name leads to the reward made of it, so pickle cannot refer to it by that.
         module, qualname = getattr(self.target, "__module__", None), getattr(self.target, "__qualname__", "")
-        here = module != "__main__" or not asked_by_cloudpickle(sys._getframe(1))
+        here = module != "__main__" or not pickled_by_cloudpickle(sys._getframe(1))
         if module and here and getattr(look_up(module, qualname), "func", None) is self.target:
-            return _made_anew, (module, qualname, self._parameters, self.is_batch, self._schema)
+            return _rebuild, (module, qualname, self._parameters, self.is_batch, self._schema)
         return super().__reduce_ex__(protocol)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -177,32 +177,32 @@ class FunctionScorer(Scorer):
         """The parameters that are not fixed."""
         return [p for p in self._signature.parameters if p.name not in self._parameters]
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         value = self._call(sample, explicit)
         if type(value) not in _NUMBERS and inspect.isawaitable(value):
             value = run_coroutine(_await(value))
         return to_result(value, self.name)
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         return to_result(await self._call(sample, explicit), self.name)
 
-    def _call(self, sample: Sample, explicit: Explicit) -> Any:
+    def _call(self, sample: Sample, explicit: CallArguments) -> Any:
         assert self._plan is not None
         if self._schema is not None:
             sample, explicit = self._validated(sample, explicit)
         positional, named = self._plan.arguments(sample, explicit)
         return self._function(*positional, **named)
 
-    def score_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
+    def score_batch(self, samples: Sequence[Sample], explicit: CallArguments) -> list[EvaluateResult]:
         value = self._call_batch(samples, explicit)
         if inspect.isawaitable(value):
             value = run_coroutine(_await(value))
         return to_results(value, self.name, len(samples))
 
-    async def ascore_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
+    async def ascore_batch(self, samples: Sequence[Sample], explicit: CallArguments) -> list[EvaluateResult]:
         return to_results(await self._call_batch(samples, explicit), self.name, len(samples))
 
-    def _call_batch(self, samples: Sequence[Sample], explicit: Explicit) -> Any:
+    def _call_batch(self, samples: Sequence[Sample], explicit: CallArguments) -> Any:
         assert self._batch_plan is not None
         if self._schema is not None:
             if called_with_lists(samples):
@@ -213,7 +213,7 @@ class FunctionScorer(Scorer):
         positional, named = self._batch_plan.arguments(samples, explicit)
         return self._function(*positional, **named)
 
-    def _validated(self, sample: Sample, explicit: Explicit) -> tuple[Sample, Explicit]:
+    def _validated(self, sample: Sample, explicit: CallArguments) -> tuple[Sample, CallArguments]:
         """The sample with its metadata checked against the schema; the schema's defaults filled in."""
         assert self._schema is not None
         given = dict(sample.metadata)
@@ -240,12 +240,12 @@ class FunctionScorer(Scorer):
             given_again["metadata"] = checked.metadata
         return checked, given_again
 
-    def picture(self, watch: Watch) -> Any:
+    def fingerprint_data(self, snapshot: DependencySnapshot) -> Any:
         home = self.target if isinstance(self.target, type) else None
-        picture = fingerprint(self.target if home is None else self._function, home, watch)
-        return ["function", picture, fingerprint(self._parameters, home, watch), self.is_batch]
+        picture = fingerprint(self.target if home is None else self._function, home, snapshot)
+        return ["function", picture, fingerprint(self._parameters, home, snapshot), self.is_batch]
 
-    def check(self, sample: Sample, explicit: Explicit) -> None:
+    def check(self, sample: Sample, explicit: CallArguments) -> None:
         if self._plan is not None and self._schema is None:
             self._plan.arguments(sample, explicit)
 
@@ -257,7 +257,7 @@ class FunctionScorer(Scorer):
         return plan.missing(samples)
 
 
-def _made_anew(
+def _rebuild(
     module: str,
     qualname: str,
     parameters: Mapping[str, Any],
@@ -268,7 +268,7 @@ def _made_anew(
     return FunctionScorer(target, parameters, batch=batch, metadata_schema=schema)
 
 
-def _entry(explicit: Explicit, position: int) -> dict[str, Any]:
+def _entry(explicit: CallArguments, position: int) -> dict[str, Any]:
     """One sample's metadata out of the lists that a batched function is called with."""
     lists = {name: value for name, value in explicit.items() if isinstance(value, list | tuple)}
     entry = {name: value[position] for name, value in lists.items() if position < len(value)}

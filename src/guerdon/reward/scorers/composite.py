@@ -10,9 +10,9 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from guerdon.checks import finite
 from guerdon.errors import BindingError, InputError
-from guerdon.reward.scorers.base import Explicit, Scorer
+from guerdon.reward.scorers.base import CallArguments, Scorer
 from guerdon.reward.scorers.event_loop import gather
-from guerdon.reward.versioning.version import Watch
+from guerdon.reward.versioning.version import DependencySnapshot
 from guerdon.types import EvaluateResult, MetricResult, Sample
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ DEFAULT_TIMEOUT = 10.0
 """Seconds that a component without a deadline of its own counts for in a composition that has one."""
 
 
-class Rated(Protocol):
+class RewardLike(Protocol):
     """What a component must offer; every RewardFunction does."""
 
     @property
@@ -31,7 +31,7 @@ class Rated(Protocol):
     @property
     def is_async(self) -> bool: ...
     @property
-    def is_awaited(self) -> bool: ...
+    def returns_awaitable(self) -> bool: ...
     @property
     def is_batch(self) -> bool: ...
     @property
@@ -39,11 +39,13 @@ class Rated(Protocol):
     @property
     def mergeable(self) -> Composite | None: ...
     def prepare(self) -> None: ...
-    def evaluate(self, sample: Sample, explicit: Explicit = ...) -> EvaluateResult: ...
-    async def aevaluate(self, sample: Sample, explicit: Explicit = ...) -> EvaluateResult: ...
-    def evaluate_batch(self, samples: Sequence[Sample], explicit: Explicit = ...) -> list[EvaluateResult]: ...
+    def evaluate(self, sample: Sample, explicit: CallArguments = ...) -> EvaluateResult: ...
+    async def aevaluate(self, sample: Sample, explicit: CallArguments = ...) -> EvaluateResult: ...
+    def evaluate_batch(
+        self, samples: Sequence[Sample], explicit: CallArguments = ...
+    ) -> list[EvaluateResult]: ...
     async def aevaluate_batch(
-        self, samples: Sequence[Sample], explicit: Explicit = ...
+        self, samples: Sequence[Sample], explicit: CallArguments = ...
     ) -> list[EvaluateResult]: ...
     def missing(self, samples: Sequence[Sample]) -> tuple[str, list[str]] | None: ...
 
@@ -53,11 +55,11 @@ class Component:
     """A reward inside a composition: under what name, and with what weight."""
 
     name: str
-    reward: Rated
+    reward: RewardLike
     weight: float | None = None
 
 
-def named_components(rewards: Sequence[tuple[Rated, float | None]]) -> tuple[Component, ...]:
+def named_components(rewards: Sequence[tuple[RewardLike, float | None]]) -> tuple[Component, ...]:
     """Components under their rewards' names; a name that comes again gets ``_2``, ``_3``, …"""
     taken: set[str] = set()
     components = []
@@ -89,25 +91,25 @@ class Composite(Scorer):
         self.timeout = _joint_timeout([c.reward for c in components])
 
     @property
-    def is_awaited(self) -> bool:
-        return any(c.reward.is_awaited for c in self.components)
+    def returns_awaitable(self) -> bool:
+        return any(c.reward.returns_awaitable for c in self.components)
 
     @abstractmethod
     def combine(self, verdicts: Sequence[tuple[Component, EvaluateResult]], sample: Sample) -> EvaluateResult:
         """The verdict made of the components' verdicts, none of which has failed."""
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         return self._conclude([c.reward.evaluate(sample, explicit) for c in self.components], sample)
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         results = await gather(c.reward.aevaluate(sample, explicit) for c in self.components)
         return self._conclude(results, sample)
 
-    def score_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
+    def score_batch(self, samples: Sequence[Sample], explicit: CallArguments) -> list[EvaluateResult]:
         columns = [c.reward.evaluate_batch(samples, explicit) for c in self.components]
         return [self._conclude(row, s) for row, s in zip(zip(*columns, strict=True), samples, strict=True)]
 
-    async def ascore_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
+    async def ascore_batch(self, samples: Sequence[Sample], explicit: CallArguments) -> list[EvaluateResult]:
         columns = await gather(c.reward.aevaluate_batch(samples, explicit) for c in self.components)
         return [self._conclude(row, s) for row, s in zip(zip(*columns, strict=True), samples, strict=True)]
 
@@ -147,8 +149,8 @@ class Composite(Scorer):
         factor = (kept + lost) / kept
         return [(replace(c, weight=(c.weight or 0.0) * factor), r) for c, r in scored]
 
-    def picture(self, watch: Watch) -> Any:
-        parts = [[c.name, watch.note_reward(c.reward), c.weight] for c in self.components]
+    def fingerprint_data(self, snapshot: DependencySnapshot) -> Any:
+        parts = [[c.name, snapshot.record_reward(c.reward), c.weight] for c in self.components]
         return [self.op, parts, self.on_failure, self.settings()]
 
     def settings(self) -> Mapping[str, Any]:
@@ -169,7 +171,7 @@ class Composite(Scorer):
         return next((m for m in found if m is not None), None)
 
 
-def _joint_timeout(rewards: Sequence[Rated]) -> float | None:
+def _joint_timeout(rewards: Sequence[RewardLike]) -> float | None:
     """The deadline for all components: those of sync ones add up, async ones run side by side."""
     if all(r.timeout is None for r in rewards):
         return None
@@ -305,7 +307,7 @@ class Normalize(Transform):
         return {"mean": self.mean, "std": self.std}
 
 
-class Gate(Composite):
+class ThresholdGate(Composite):
     """The second component's verdict where the first reaches a threshold, else the third's or a fixed score.
 
     One sample at a time, what the gate does not lead to is not called. In a batch every sample is
@@ -318,7 +320,7 @@ class Gate(Composite):
         super().__init__(components)
         self.threshold, self.otherwise = threshold, otherwise
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         condition = self.components[0]
         first = condition.reward.evaluate(sample, explicit)
         if isinstance(next_one := self._decided(first), EvaluateResult):
@@ -327,7 +329,7 @@ class Gate(Composite):
             [(condition, first), (next_one, next_one.reward.evaluate(sample, explicit))], sample
         )
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         condition = self.components[0]
         first = await condition.reward.aevaluate(sample, explicit)
         if isinstance(next_one := self._decided(first), EvaluateResult):
@@ -379,7 +381,7 @@ class Curriculum(Composite):
         if self.starts[0] > 0:
             raise BindingError(f"the first stage starts at step {self.starts[0]}; give one for step 0")
 
-    def _stage(self, sample: Sample, explicit: Explicit) -> Component:
+    def _stage(self, sample: Sample, explicit: CallArguments) -> Component:
         given = explicit.get("step", sample.metadata.get("step"))
         if given is None:
             raise InputError(
@@ -393,22 +395,22 @@ class Curriculum(Composite):
             raise InputError(f"the training step must be 0 or more, not {given!r}")
         return [c for start, c in zip(self.starts, self.components, strict=True) if start <= step][-1]
 
-    def _by_stage(self, samples: Sequence[Sample], explicit: Explicit) -> dict[str, list[int]]:
+    def _by_stage(self, samples: Sequence[Sample], explicit: CallArguments) -> dict[str, list[int]]:
         """The positions of the samples that each stage has to score."""
         positions: dict[str, list[int]] = {}
         for i, sample in enumerate(samples):
             positions.setdefault(self._stage(sample, explicit).name, []).append(i)
         return positions
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         stage = self._stage(sample, explicit)
         return self._settle([(stage, stage.reward.evaluate(sample, explicit))], sample)
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         stage = self._stage(sample, explicit)
         return self._settle([(stage, await stage.reward.aevaluate(sample, explicit))], sample)
 
-    def score_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
+    def score_batch(self, samples: Sequence[Sample], explicit: CallArguments) -> list[EvaluateResult]:
         found: dict[int, EvaluateResult] = {}
         by_name = {component.name: component for component in self.components}
         for name, positions in self._by_stage(samples, explicit).items():
@@ -417,7 +419,7 @@ class Curriculum(Composite):
             found.update(self._settled(by_name[name], positions, results, part))
         return [found[i] for i in range(len(samples))]
 
-    async def ascore_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
+    async def ascore_batch(self, samples: Sequence[Sample], explicit: CallArguments) -> list[EvaluateResult]:
         found: dict[int, EvaluateResult] = {}
         by_name = {component.name: component for component in self.components}
         for name, positions in self._by_stage(samples, explicit).items():

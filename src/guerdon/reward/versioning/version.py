@@ -42,7 +42,7 @@ _WATCHED_SIZE = 1000
 
 
 class _InProgress(threading.local):
-    """The rewards whose versions are being told in this thread, one inside the other."""
+    """The rewards whose versions are being computed in this thread, one inside the other."""
 
     def __init__(self) -> None:
         self.open: set[int] = set()
@@ -63,7 +63,7 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
 
 
-class Watch:
+class DependencySnapshot:
     """What the globals were that a picture was drawn from.
 
     A cell of a notebook that is run again, or a module that is reloaded, gives a name another meaning; the
@@ -74,18 +74,18 @@ class Watch:
         self._globals: list[tuple[Mapping[str, Any], str, Any, Any]] = []
         self._rewards: list[tuple[Any, str]] = []
 
-    def note(self, names: Mapping[str, Any], name: str, target: Any) -> None:
+    def record_global(self, names: Mapping[str, Any], name: str, target: Any) -> None:
         """Remember what a global name stands for, and what a small container holds."""
         held = target.copy() if type(target) in (list, dict, set) and len(target) <= _WATCHED_SIZE else None
         self._globals.append((names, name, target, held))
 
-    def note_reward(self, reward: Any) -> str:
+    def record_reward(self, reward: Any) -> str:
         """Remember the version of a reward that this one is made of, and give it."""
         version: str = reward.version
         self._rewards.append((reward, version))
         return version
 
-    def holds(self) -> bool:
+    def is_current(self) -> bool:
         """Whether everything still is what it was."""
         for names, name, target, held in self._globals:
             if names.get(name) is not target or (held is not None and not _same(target, held)):
@@ -100,13 +100,13 @@ def _same(left: Any, right: Any) -> bool:
         return False
 
 
-def fingerprint(value: Any, home: Any = None, watch: Watch | None = None) -> Any:
+def fingerprint(value: Any, home: Any = None, snapshot: DependencySnapshot | None = None) -> Any:
     """A JSON-able picture of a value that is the same in every process.
 
     ``home`` is the function or class whose package and folder count as the reward's own; by default the
-    first function or class that is met. ``watch`` takes down what the picture was drawn from.
+    first function or class that is met. ``snapshot`` takes down what the picture was drawn from.
     """
-    walk = _Walk(watch)
+    walk = _Walk(snapshot)
     if home is not None:
         walk.settle(home)
     return walk.value(value)
@@ -115,8 +115,8 @@ def fingerprint(value: Any, home: Any = None, watch: Watch | None = None) -> Any
 class _Walk:
     """One walk over everything that a value refers to; each function and class is pictured once."""
 
-    def __init__(self, watch: Watch | None = None) -> None:
-        self.watch = watch or Watch()
+    def __init__(self, snapshot: DependencySnapshot | None = None) -> None:
+        self.snapshot = snapshot or DependencySnapshot()
         self.seen: set[int] = set()
         self.open: set[int] = set()
         self.home: str | None = None
@@ -172,7 +172,7 @@ class _Walk:
 
     def _code_object(self, value: Any, depth: int) -> Any:
         if _is_reward(value):
-            return ["reward", self.watch.note_reward(value)]
+            return ["reward", self.snapshot.record_reward(value)]
         if isinstance(value, functools.partial):
             return ["partial", self.value([value.func, value.args, value.keywords], depth + 1)]
         if isinstance(value, types.MethodType):
@@ -269,7 +269,7 @@ class _Walk:
             if isinstance(target, types.ModuleType):
                 found.update(self._module_members(code, target, depth))
             elif self._counts(target):
-                self.watch.note(names, name, target)
+                self.snapshot.record_global(names, name, target)
                 found[name] = self.value(target, depth + 1)
         return {**found, **self._imports(code, names)}
 
@@ -291,7 +291,7 @@ class _Walk:
             return {}
         members = {n: vars(module)[n] for n in _global_names(code) if n in vars(module)}
         for name, member in members.items():
-            self.watch.note(vars(module), name, member)
+            self.snapshot.record_global(vars(module), name, member)
         return {
             f"{module.__name__.rpartition('.')[2]}.{name}": self.value(member, depth + 1)
             for name, member in sorted(members.items())

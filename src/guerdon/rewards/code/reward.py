@@ -26,7 +26,7 @@ _REVEALED = 2_000
 """Characters of a failed test's input, output and expectation that a reason may have."""
 
 
-@reward_function(timeout=300, ends_itself=True, scale=(0, 1))
+@reward_function(timeout=300, enforces_timeout=True, scale=(0, 1))
 def code(
     response: str,
     tests: Any = None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import re
 import time
 from collections.abc import Mapping
@@ -12,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from guerdon.errors import InvalidResultError, RemoteError
-from guerdon.rewards.common.http import library, retry_after
+from guerdon.retry_timing import backoff, retry_after
+from guerdon.rewards.common.http import library
 from guerdon.rewards.judge.cache import VerdictCache
 from guerdon.rewards.judge.endpoint import KNOWN, JudgeEndpoint
 from guerdon.rewards.judge.prompts import JudgeQuestion
@@ -143,7 +143,7 @@ class JudgeClient:
                 passing = status in _PASSING or (status >= 500 and status != 501)
                 if not passing and not (status == 200 and not _is_completion(answer)):
                     return status, answer
-                wait = retry_after(headers)
+                wait = retry_after(headers) or 0.0
                 said = self._complaint(answer) if passing else "no chat completion"
                 fault = f"{self.endpoint.url} answered {status}: {said}"
                 if "insufficient_quota" in json.dumps(answer):
@@ -170,9 +170,7 @@ class JudgeClient:
         times = f" ({tries} tries)" if tries > 1 else ""
         if tries > self.retries:
             raise RemoteError(f"{fault}{times}")
-        bound = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(tries - 1, 10))
-        # Jitter: those that failed together do not come back together.
-        wait = max(asked, random.uniform(bound / 2, bound))
+        wait = max(asked, backoff(tries, first=FIRST_WAIT, longest=LONGEST_WAIT))
         if time.monotonic() + wait >= self.ends:
             raise RemoteError(f"{fault}{times}; the next try, in {wait:.3g} s, would come after the deadline")
         await asyncio.sleep(wait)

@@ -25,7 +25,7 @@ MOST_POINTS = 100
 LEAST_CHARACTERS, MOST_CHARACTERS = 100, 10_000_000
 
 
-@reward_function(timeout=120, ends_itself=True, scale=(0, 1))
+@reward_function(timeout=120, enforces_timeout=True, scale=(0, 1))
 async def judge(
     messages: list[Message],
     ground_truth: Any = None,

@@ -28,7 +28,9 @@ def _prepare(**parameters: Any) -> None:
         model_of(_loading(**parameters))
 
 
-@reward_function(timeout=60, ends_itself=True, concurrency=256, scale=(-math.inf, math.inf), prepare=_prepare)
+@reward_function(
+    timeout=60, enforces_timeout=True, concurrency=256, scale=(-math.inf, math.inf), prepare=_prepare
+)
 async def reward_model(
     messages: list[Message],
     *,

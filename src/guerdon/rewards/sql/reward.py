@@ -33,7 +33,7 @@ MAX_QUERY = 100_000
 MAX_VARIATIONS = 20
 
 
-@reward_function(timeout=300, ends_itself=True, scale=(-1, 1))
+@reward_function(timeout=300, enforces_timeout=True, scale=(-1, 1))
 def sql(
     response: str,
     ground_truth: str | Sequence[Any] | None = None,

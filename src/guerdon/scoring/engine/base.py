@@ -17,14 +17,14 @@ from guerdon.errors import (
 )
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.scorers.event_loop import background_loop
+from guerdon.scoring.evaluate import ascore_samples, score_samples
 from guerdon.scoring.outcome import Outcome, failure
-from guerdon.scoring.worker.entry import ascore_samples, score_samples
 from guerdon.types import Sample
 
 _HAND_ON_SECONDS = 0.005
 
 
-class Item(NamedTuple):
+class PendingSample(NamedTuple):
     """One sample on its way in, with what its record will need on the way out."""
 
     position: int
@@ -35,7 +35,7 @@ class Item(NamedTuple):
     group: Any = None
 
 
-class Record(NamedTuple):
+class ScoredSample(NamedTuple):
     """One sample on its way out."""
 
     position: int
@@ -47,7 +47,7 @@ class Record(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
+class EngineLimits:
     """What holds for one run."""
 
     timeout: float
@@ -66,12 +66,12 @@ class Limits:
 class Engine(ABC):
     """One run: iterate it for batches of records in the samples' order."""
 
-    def __init__(self, reward: RewardFunction, items: Iterator[Item], limits: Limits) -> None:
+    def __init__(self, reward: RewardFunction, items: Iterator[PendingSample], limits: EngineLimits) -> None:
         self._reward, self._items, self._limits = reward, items, limits
         self._stopping = False
 
     @abstractmethod
-    def __iter__(self) -> Iterator[list[Record]]: ...
+    def __iter__(self) -> Iterator[list[ScoredSample]]: ...
 
     def stop(self) -> None:
         """Take no more samples; those in flight are finished and still come out."""
@@ -81,10 +81,10 @@ class Engine(ABC):
         """Drop everything that is in flight."""
         self._stopping = True
 
-    def _units(self) -> Iterator[list[Item]]:
+    def _units(self) -> Iterator[list[PendingSample]]:
         """The items in units: one by one, or batches whose bounds depend on the index alone."""
         size = self._limits.batch_size if self._reward.is_batch else 1
-        unit: list[Item] = []
+        unit: list[PendingSample] = []
         for item in self._items:
             unit.append(item)
             if size == 1 or (item.position + 1) % size == 0:
@@ -103,11 +103,11 @@ def _as_sample(row: Mapping[str, Any] | Sample | Outcome) -> Sample | Outcome:
         return failure(error.kind, str(error))
 
 
-class InProcess(Engine):
+class InProcessEngine(Engine):
     """Sync rewards in the caller's own thread: for debugging, and inside worker processes."""
 
-    def __iter__(self) -> Iterator[list[Record]]:
-        batch: list[Record] = []
+    def __iter__(self) -> Iterator[list[ScoredSample]]:
+        batch: list[ScoredSample] = []
         clock = time.perf_counter
         handed_on = started = clock()
         for unit in self._units():
@@ -118,7 +118,7 @@ class InProcess(Engine):
             seconds = (now - started) / len(unit)
             started = now
             for item, outcome in zip(unit, outcomes, strict=True):
-                batch.append(Record(item.position, item.id, outcome, seconds, item.digest, item.group))
+                batch.append(ScoredSample(item.position, item.id, outcome, seconds, item.digest, item.group))
             if now - handed_on > _HAND_ON_SECONDS:
                 yield batch
                 batch = []
@@ -127,14 +127,14 @@ class InProcess(Engine):
             yield batch
 
 
-class AsyncInProcess(Engine):
+class AsyncInProcessEngine(Engine):
     """Async rewards on this process's background loop: for debugging, and for what does not pickle."""
 
-    def __iter__(self) -> Iterator[list[Record]]:
+    def __iter__(self) -> Iterator[list[ScoredSample]]:
         loop = background_loop()
         gate = asyncio.Semaphore(self._limits.concurrency)
         units = self._units()
-        flying: deque[Future[list[Record]]] = deque()
+        flying: deque[Future[list[ScoredSample]]] = deque()
         try:
             while True:
                 ahead = 4 * self._limits.concurrency - len(flying)
@@ -147,7 +147,7 @@ class AsyncInProcess(Engine):
             for future in flying:
                 future.cancel()
 
-    async def _run(self, unit: list[Item], gate: asyncio.Semaphore) -> list[Record]:
+    async def _run(self, unit: list[PendingSample], gate: asyncio.Semaphore) -> list[ScoredSample]:
         async with gate:
             started = time.perf_counter()
             samples = [_as_sample(item.row) for item in unit]
@@ -156,8 +156,8 @@ class AsyncInProcess(Engine):
             else:
                 outcomes = [sample for sample in samples if isinstance(sample, Outcome)]
             seconds = (time.perf_counter() - started) / len(unit)
-        return [record_of(item, outcome, seconds) for item, outcome in zip(unit, outcomes, strict=True)]
+        return [scored(item, outcome, seconds) for item, outcome in zip(unit, outcomes, strict=True)]
 
 
-def record_of(item: Item, outcome: Outcome, seconds: float) -> Record:
-    return Record(item.position, item.id, outcome, seconds, item.digest, item.group)
+def scored(item: PendingSample, outcome: Outcome, seconds: float) -> ScoredSample:
+    return ScoredSample(item.position, item.id, outcome, seconds, item.digest, item.group)

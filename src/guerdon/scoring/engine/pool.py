@@ -1,4 +1,4 @@
-"""The pump: samples fed to worker processes, watched, and given back in order.
+"""The worker pool: samples fed to worker processes, watched, and given back in order.
 
 It runs on a thread of its own. It reads the source only as far ahead as a window allows, so memory
 does not grow with the number of samples; it keeps two chunks of work with each worker, sized by the
@@ -26,13 +26,22 @@ from guerdon.errors import (
     error_of_kind,
 )
 from guerdon.reward.function import RewardFunction
-from guerdon.scoring.engine.base import AsyncInProcess, Engine, InProcess, Item, Limits, Record, record_of
+from guerdon.scoring.engine.base import (
+    AsyncInProcessEngine,
+    Engine,
+    EngineLimits,
+    InProcessEngine,
+    PendingSample,
+    ScoredSample,
+    scored,
+)
+from guerdon.scoring.evaluate import Row, Unit, timeout_message
 from guerdon.scoring.outcome import Outcome, failure
-from guerdon.scoring.prefetch import Ahead
+from guerdon.scoring.prefetch import Prefetcher
+from guerdon.scoring.process.idle_pool import idle_workers
 from guerdon.scoring.process.ipc import IDLE, BrokenFrameError
-from guerdon.scoring.process.worker_process import Load, Worker, parked
+from guerdon.scoring.process.worker_process import WorkerProcess, WorkerSpec
 from guerdon.scoring.row_pickle import row_bytes
-from guerdon.scoring.worker.entry import Row, Unit, overran
 
 _TICK = 0.05
 """Seconds between two looks at the workers' clocks and memory."""
@@ -50,8 +59,8 @@ _BEAT_SLACK = 1.0
 
 def make_engine(
     reward: RewardFunction,
-    items: Iterator[Item],
-    limits: Limits,
+    items: Iterator[PendingSample],
+    limits: EngineLimits,
     given_workers: bool,
     may_block: bool = False,
 ) -> Engine:
@@ -60,18 +69,18 @@ def make_engine(
     ``may_block`` says that the next item may take long to come, and has a thread wait for it.
     """
     if limits.workers == 0:
-        return (AsyncInProcess if reward.is_async else InProcess)(reward, items, limits)
+        return (AsyncInProcessEngine if reward.is_async else InProcessEngine)(reward, items, limits)
     try:
-        load = Load.of(reward, limits.max_memory)
+        spec = WorkerSpec.of(reward, limits.max_memory)
     except BindingError:
         if reward.is_async and not given_workers:
-            return AsyncInProcess(reward, items, limits)
+            return AsyncInProcessEngine(reward, items, limits)
         raise
-    return Pump(reward, items, limits, load, may_block)
+    return WorkerPoolEngine(reward, items, limits, spec, may_block)
 
 
 @dataclass(slots=True)
-class Job:
+class WorkUnit:
     """A unit on its way through a worker."""
 
     unit: Unit
@@ -88,12 +97,12 @@ class Job:
 
 
 @dataclass(slots=True, eq=False)
-class Station:
+class PooledWorker:
     """A worker and what it has in hand."""
 
-    worker: Worker
+    process: WorkerProcess
     started: float = field(default_factory=time.monotonic)
-    jobs: dict[int, Job] = field(default_factory=dict)
+    jobs: dict[int, WorkUnit] = field(default_factory=dict)
     """By the index of each of their samples."""
     held: int = 0
     """How many units that is."""
@@ -103,34 +112,34 @@ class Station:
     """When it was first seen with work in hand, running none of it and sending nothing."""
 
 
-class Pump(Engine):
+class WorkerPoolEngine(Engine):
     """Sync and async rewards in worker processes."""
 
     def __init__(
         self,
         reward: RewardFunction,
-        items: Iterator[Item],
-        limits: Limits,
-        load: Load,
+        items: Iterator[PendingSample],
+        limits: EngineLimits,
+        spec: WorkerSpec,
         may_block: bool,
         in_order: bool = True,
     ) -> None:
         super().__init__(reward, items, limits)
         self._in_order = in_order
-        self._load = load
+        self._spec = spec
         self._source = self._packed_units()
         self._may_block = may_block
-        self._ahead: Ahead[Packed] | None = None
+        self._prefetcher: Prefetcher[Packed] | None = None
         self._exhausted = False
         self._source_error: BaseException | None = None
-        self._retry: deque[Job] = deque()
-        self._items_by_index: dict[int, Item] = {}
-        self._done: dict[int, Record] = {}
+        self._retry: deque[WorkUnit] = deque()
+        self._items_by_index: dict[int, PendingSample] = {}
+        self._done: dict[int, ScoredSample] = {}
         self._next = -1
         self._bytes_inside = 0
         self._sizes: dict[int, int] = {}
         """Bytes of each sample's pickle, and of its outcome once it has one."""
-        self._stations: list[Station] = []
+        self._workers: list[PooledWorker] = []
         self._selector = selectors.DefaultSelector()
         self._cost = 0.0
         """Seconds a sample takes, a running mean; 0 until the first result."""
@@ -139,10 +148,10 @@ class Pump(Engine):
         self._watched = 0.0
         """When the workers were looked at last: at every answer would cost more than quick rewards do."""
         self._aborted = threading.Event()
-        self._out: queue.Queue[list[Record] | BaseException | None] = queue.Queue(_BATCHES_AHEAD)
+        self._out: queue.Queue[list[ScoredSample] | BaseException | None] = queue.Queue(_BATCHES_AHEAD)
 
-    def __iter__(self) -> Iterator[list[Record]]:
-        thread = threading.Thread(target=self._run, name="guerdon-pump", daemon=True)
+    def __iter__(self) -> Iterator[list[ScoredSample]]:
+        thread = threading.Thread(target=self._run, name="guerdon-pool", daemon=True)
         thread.start()
         try:
             while (batch := self._out.get()) is not None:
@@ -157,13 +166,13 @@ class Pump(Engine):
         super().abort()
         self._aborted.set()
 
-    # The pump's thread.
+    # The engine's thread.
 
     def _run(self) -> None:
         try:
             if self._may_block:
-                self._ahead = Ahead(self._source, _size)
-                self._selector.register(self._ahead.bell, selectors.EVENT_READ)
+                self._prefetcher = Prefetcher(self._source, _size)
+                self._selector.register(self._prefetcher.bell, selectors.EVENT_READ)
             while not self._aborted.is_set():
                 self._feed()
                 self._emit()
@@ -173,7 +182,7 @@ class Pump(Engine):
                         self._watch()
                 elif self._exhausted or self._stopping:
                     break
-                elif self._ahead is not None:
+                elif self._prefetcher is not None:
                     self._collect()
             self._deliver(self._source_error)
         except BaseException as error:  # the edge of the thread: the caller's iteration raises it
@@ -182,9 +191,9 @@ class Pump(Engine):
             self._dismiss()
 
     def _busy(self) -> bool:
-        return bool(self._retry) or any(station.jobs for station in self._stations)
+        return bool(self._retry) or any(worker.jobs for worker in self._workers)
 
-    def _deliver(self, batch: list[Record] | BaseException | None) -> None:
+    def _deliver(self, batch: list[ScoredSample] | BaseException | None) -> None:
         while not self._aborted.is_set():
             with contextlib.suppress(queue.Full):
                 self._out.put(batch, timeout=_TICK)
@@ -197,29 +206,29 @@ class Pump(Engine):
 
     def _feed(self) -> None:
         """Give every worker that has room its next chunk, starting workers while there is work."""
-        for station in self._stations:
-            while self._has_room(station) and (chunk := self._chunk(station)):
-                self._give(station, chunk)
-        while len(self._stations) < self._limits.workers and (chunk := self._chunk(None)):
-            self._give(self._hire(), chunk)
+        for worker in self._workers:
+            while self._has_room(worker) and (chunk := self._chunk(worker)):
+                self._give(worker, chunk)
+        while len(self._workers) < self._limits.workers and (chunk := self._chunk(None)):
+            self._give(self._spawn_worker(), chunk)
 
-    def _has_room(self, station: Station) -> bool:
-        if station.alone:
+    def _has_room(self, worker: PooledWorker) -> bool:
+        if worker.alone:
             return False
         if self._reward.is_async:
-            return station.held < self._limits.concurrency
-        return station.held <= self._fresh_rows // 2
+            return worker.held < self._limits.concurrency
+        return worker.held <= self._fresh_rows // 2
 
-    def _chunk(self, station: Station | None) -> list[Job]:
+    def _chunk(self, worker: PooledWorker | None) -> list[WorkUnit]:
         """The next jobs for a worker; one that must run alone goes to a worker that holds nothing."""
         if self._retry:
             if not self._retry[0].alone:
                 return [self._retry.popleft()]
-            return [self._retry.popleft()] if station is None or not station.held else []
+            return [self._retry.popleft()] if worker is None or not worker.held else []
         limit = self._fresh_rows
         if self._reward.is_async:
-            limit = max(1, self._limits.concurrency - (station.held if station else 0))
-        jobs: list[Job] = []
+            limit = max(1, self._limits.concurrency - (worker.held if worker else 0))
+        jobs: list[WorkUnit] = []
         size = 0
         while len(jobs) < limit and size < _CHUNK_BYTES and self._window_open() and not self._stopping:
             if (unit := self._next_unit()) is None:
@@ -236,12 +245,12 @@ class Pump(Engine):
     def _next_unit(self) -> Packed | None:
         """The next unit; None where the source has ended, or has nothing yet."""
         try:
-            if self._ahead is None:
+            if self._prefetcher is None:
                 unit = next(self._source, None)
                 self._exhausted = unit is None
             else:
-                unit = self._ahead.take()
-                self._exhausted = unit is None and self._ahead.ended
+                unit = self._prefetcher.take()
+                self._exhausted = unit is None and self._prefetcher.ended
         except BaseException as error:  # the source is the caller's: raised there once all it gave is scored
             unit, self._source_error, self._exhausted = None, error, True
         return unit
@@ -251,106 +260,106 @@ class Pump(Engine):
             return False
         return len(self._items_by_index) + len(self._done) < max(_WINDOW_ROWS, 2 * self._limits.batch_size)
 
-    def _admit(self, unit: Packed) -> Job | None:
+    def _admit(self, unit: Packed) -> WorkUnit | None:
         """Take a unit in: remember its items; what cannot be scored is done at once."""
         rows: list[Row] = []
         for item, body in unit:
             if self._next < 0:
                 self._next = item.position
             if isinstance(body, Outcome):
-                self._done[item.position] = record_of(item, body, 0.0)
+                self._done[item.position] = scored(item, body, 0.0)
                 continue
             self._items_by_index[item.position] = item
             self._sizes[item.position] = len(body)
             self._bytes_inside += len(body)
             rows.append((item.position, body))
-        return Job(rows) if rows else None
+        return WorkUnit(rows) if rows else None
 
-    def _give(self, station: Station, jobs: list[Job]) -> None:
-        station.alone = any(job.alone for job in jobs)
+    def _give(self, worker: PooledWorker, jobs: list[WorkUnit]) -> None:
+        worker.alone = any(job.alone for job in jobs)
         for job in jobs:
-            station.held += 1
+            worker.held += 1
             for index, _ in job.unit:
-                station.jobs[index] = job
-        station.worker.send(("run", [job.unit for job in jobs], self._limits.timeout))
-        self._register(station)
+                worker.jobs[index] = job
+        worker.process.send(("run", [job.unit for job in jobs], self._limits.timeout))
+        self._register(worker)
 
-    def _hire(self) -> Station:
-        worker = parked.take(self._load.key) or Worker(self._load)
-        station = Station(worker)
-        self._stations.append(station)
-        self._selector.register(worker, selectors.EVENT_READ, station)
-        return station
+    def _spawn_worker(self) -> PooledWorker:
+        process = idle_workers.take(self._spec.key) or WorkerProcess(self._spec)
+        worker = PooledWorker(process)
+        self._workers.append(worker)
+        self._selector.register(process, selectors.EVENT_READ, worker)
+        return worker
 
-    def _register(self, station: Station) -> None:
-        writing = station.worker.wants_to_write
-        if writing != station.writing:
+    def _register(self, worker: PooledWorker) -> None:
+        writing = worker.process.wants_to_write
+        if writing != worker.writing:
             events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writing else 0)
-            self._selector.modify(station.worker, events, station)
-            station.writing = writing
+            self._selector.modify(worker.process, events, worker)
+            worker.writing = writing
 
     # Collecting.
 
     def _collect(self) -> None:
         """Wait for workers to answer, at most a tick."""
         for key, events in self._selector.select(_TICK):
-            if self._ahead is not None and key.fileobj is self._ahead.bell:
-                self._ahead.silence()
+            if self._prefetcher is not None and key.fileobj is self._prefetcher.bell:
+                self._prefetcher.silence()
                 continue
-            station: Station = key.data
+            worker: PooledWorker = key.data
             if events & selectors.EVENT_WRITE:
-                station.worker.flush()
-                self._register(station)
+                worker.process.flush()
+                self._register(worker)
             if events & selectors.EVENT_READ:
-                self._read(station)
+                self._read(worker)
 
-    def _read(self, station: Station) -> None:
-        if not self._drain(station):
-            self._bury(station, None)
+    def _read(self, worker: PooledWorker) -> None:
+        if not self._drain(worker):
+            self._reap(worker, None)
 
-    def _drain(self, station: Station) -> bool:
+    def _drain(self, worker: PooledWorker) -> bool:
         """Take what a worker sent; False once it has closed its end and all has been read.
 
         Raises CrashError for what is no message of a worker: some code in it writes where it should not.
         """
         try:
-            messages = station.worker.receive()
+            messages = worker.process.receive()
         except BrokenFrameError:
             raise CrashError(
                 f"the connection to a worker of {self._reward.name} broke: something that the reward runs "
                 "writes to file descriptors that it did not open"
             ) from None
         if messages:
-            station.silent_since = None
+            worker.silent_since = None
         for message in messages or ():
-            self._take(station, message)
+            self._take(worker, message)
         return messages is not None
 
-    def _take(self, station: Station, message: Any) -> None:
+    def _take(self, worker: PooledWorker, message: Any) -> None:
         if message[0] == "ready":
-            station.worker.ready, station.worker.baseline = True, message[1]
-        elif message[0] == "unloadable":
+            worker.process.ready, worker.process.baseline = True, message[1]
+        elif message[0] == "load_failed":
             raise error_of_kind(message[1], f"{self._reward.name} does not load in a worker: {message[2]}")
         else:
             self._deaths = 0
             for index, outcome, seconds in message[1]:
-                self._finish(station, index, outcome, seconds)
+                self._finish(worker, index, outcome, seconds)
 
-    def _finish(self, station: Station | None, index: int, outcome: Outcome, seconds: float) -> None:
-        if station is not None:
-            job = station.jobs.pop(index, None)
+    def _finish(self, worker: PooledWorker | None, index: int, outcome: Outcome, seconds: float) -> None:
+        if worker is not None:
+            job = worker.jobs.pop(index, None)
             if job is None:
                 return
             if job.unit[-1][0] == index:
-                station.held -= 1
-                station.alone = station.alone and bool(station.jobs)
+                worker.held -= 1
+                worker.alone = worker.alone and bool(worker.jobs)
         if outcome.kind == MemoryLimitError.kind and self._limits.max_memory is not None:
             outcome = failure(MemoryLimitError.kind, self._outgrew())
         item = self._items_by_index.pop(index)
         weight = _weight(outcome)
         self._bytes_inside += weight - self._sizes[index]
         self._sizes[index] = weight
-        self._done[index] = record_of(item, outcome, seconds)
+        self._done[index] = scored(item, outcome, seconds)
         self._cost = seconds if not self._cost else 0.98 * self._cost + 0.02 * seconds
         ideal = max(1, min(_CHUNK_ROWS, int(_CHUNK_SECONDS / max(self._cost, 1e-7))))
         self._fresh_rows = min(ideal, 2 * self._fresh_rows) if ideal > self._fresh_rows else ideal
@@ -372,81 +381,81 @@ class Pump(Engine):
     def _watch(self) -> None:
         """End the workers that overran or outgrew their memory."""
         now = self._watched = time.monotonic()
-        for station in list(self._stations):
-            worker = station.worker
-            if not worker.ready:
-                if now - station.started > self._limits.load_timeout:
+        for worker in list(self._workers):
+            process = worker.process
+            if not process.ready:
+                if now - worker.started > self._limits.load_timeout:
                     raise DeadlineError(
                         f"{self._reward.name} did not load within {self._limits.load_timeout:g} s; "
                         "set GUERDON_LOAD_TIMEOUT if it needs longer"
                     )
                 continue
-            if not station.jobs:
+            if not worker.jobs:
                 continue
-            running = worker.running()
-            if not worker.is_alive():
+            running = process.running()
+            if not process.is_alive():
                 # Also seen here, because a child that it started may hold its end of the socket open.
-                self._drain(station)
-                self._bury(station, None)
-            elif self._overran(station, running, now) and worker.running() == running:
-                message = overran(self._reward.name, self._limits.timeout)
-                self._end(station, running[0], DeadlineError.kind, message)
-            elif self._outgrown(worker):
-                self._end(station, running[0], MemoryLimitError.kind, self._outgrew())
+                self._drain(worker)
+                self._reap(worker, None)
+            elif self._overran(worker, running, now) and process.running() == running:
+                message = timeout_message(self._reward.name, self._limits.timeout)
+                self._end(worker, running[0], DeadlineError.kind, message)
+            elif self._outgrown(process):
+                self._end(worker, running[0], MemoryLimitError.kind, self._outgrew())
 
-    def _overran(self, station: Station, running: tuple[int, float], now: float) -> bool:
+    def _overran(self, worker: PooledWorker, running: tuple[int, float], now: float) -> bool:
         """Whether a call is over its deadline, or the worker has not got on for longer than one may take."""
         index, since = running
-        if self._reward.is_async and now - station.worker.last_beat() > self._limits.timeout + _BEAT_SLACK:
+        if self._reward.is_async and now - worker.process.last_beat() > self._limits.timeout + _BEAT_SLACK:
             return True
         if index != IDLE:
-            station.silent_since = None
+            worker.silent_since = None
             return now - since > self._limits.timeout
         if self._reward.is_async:
             return False
         # Not within a call and with work to do: a thread that an earlier call left may hold the GIL.
-        if station.silent_since is None:
-            station.silent_since = now
-        if now - station.silent_since <= self._limits.timeout + _BEAT_SLACK:
+        if worker.silent_since is None:
+            worker.silent_since = now
+        if now - worker.silent_since <= self._limits.timeout + _BEAT_SLACK:
             return False
-        self._drain(station)  # what it sent may only not have been read yet
-        return station.silent_since is not None
+        self._drain(worker)  # what it sent may only not have been read yet
+        return worker.silent_since is not None
 
-    def _outgrown(self, worker: Worker) -> bool:
+    def _outgrown(self, process: WorkerProcess) -> bool:
         if self._limits.max_memory is None:
             return False
-        resident = worker.resident_bytes()
-        return resident is not None and resident - worker.baseline > self._limits.max_memory
+        resident = process.resident_bytes()
+        return resident is not None and resident - process.baseline > self._limits.max_memory
 
     def _outgrew(self) -> str:
         megabytes = (self._limits.max_memory or 0) / 1e6
         return f"{self._reward.name} outgrew the {megabytes:,.0f} MB that a worker may add (max_memory)"
 
-    def _end(self, station: Station, index: int, kind: str, message: str) -> None:
+    def _end(self, worker: PooledWorker, index: int, kind: str, message: str) -> None:
         """Kill a worker and blame what it was seen running, unless that got done while we looked."""
-        station.worker.kill()
-        self._drain(station)
-        self._bury(station, failure(kind, message), index)
+        worker.process.kill()
+        self._drain(worker)
+        self._reap(worker, failure(kind, message), index)
 
-    def _bury(self, station: Station, verdict: Outcome | None, index: int | None = None) -> None:
+    def _reap(self, worker: PooledWorker, verdict: Outcome | None, index: int | None = None) -> None:
         """A worker is gone: fail the sample that it ran, run its other samples again."""
-        worker = station.worker
-        self._selector.unregister(worker)
-        self._stations.remove(station)
+        process = worker.process
+        self._selector.unregister(process)
+        self._workers.remove(worker)
         if index is None:
-            index, _ = worker.running()
+            index, _ = process.running()
         if verdict is None:
-            cause = worker.cause_of_death()
-            if not worker.ready:
-                worker.close()
+            cause = process.cause_of_death()
+            if not process.ready:
+                process.close()
                 raise CrashError(f"the worker process {cause} while it loaded {self._reward.name}")
             verdict = failure(CrashError.kind, f"the worker process {cause} while it ran {self._reward.name}")
-        left = list(dict.fromkeys(map(id, station.jobs.values())))
-        jobs = {id(job): job for job in station.jobs.values()}
-        culprit = station.jobs.get(index)
-        if culprit is None and station.alone and len(left) == 1:
+        left = list(dict.fromkeys(map(id, worker.jobs.values())))
+        jobs = {id(job): job for job in worker.jobs.values()}
+        culprit = worker.jobs.get(index)
+        if culprit is None and worker.alone and len(left) == 1:
             culprit = jobs[left[0]]
-        worker.close()
+        process.close()
         if culprit is None and left:
             self._deaths += 1
             if self._deaths >= _DEATHS_IN_A_ROW:
@@ -458,39 +467,39 @@ class Pump(Engine):
             again += self._blame(culprit, verdict)
         # With several units at once in one worker and none to blame, each runs alone to be found out.
         suspects = culprit is None and self._reward.is_async
-        self._retry.extend(Job(job.unit, alone=suspects or job.alone) for job in again)
+        self._retry.extend(WorkUnit(job.unit, alone=suspects or job.alone) for job in again)
 
-    def _blame(self, job: Job, verdict: Outcome) -> list[Job]:
+    def _blame(self, job: WorkUnit, verdict: Outcome) -> list[WorkUnit]:
         """Fail a unit of one; take a batch apart, so that only the offending sample fails."""
         if len(job.unit) > 1:
-            return [Job([row]) for row in job.unit]
+            return [WorkUnit([row]) for row in job.unit]
         self._finish(None, job.first, verdict, 0.0)
         return []
 
     def _dismiss(self) -> None:
         """Park the workers that are in good health, end the others."""
-        for station in self._stations:
+        for worker in self._workers:
             with contextlib.suppress(KeyError, ValueError):
-                self._selector.unregister(station.worker)
-            healthy = station.worker.ready and not station.jobs and not station.worker.wants_to_write
-            if healthy and station.worker.is_alive():
-                parked.park(station.worker)
+                self._selector.unregister(worker.process)
+            healthy = worker.process.ready and not worker.jobs and not worker.process.wants_to_write
+            if healthy and worker.process.is_alive():
+                idle_workers.put(worker.process)
             else:
-                station.worker.close()
-        self._stations.clear()
+                worker.process.close()
+        self._workers.clear()
         self._selector.close()
-        if self._ahead is not None:
-            self._ahead.close()
+        if self._prefetcher is not None:
+            self._prefetcher.close()
         else:
             self._source.close()
 
 
 _NOTHING = failure("", "")
-Packed = list[tuple[Item, bytes | Outcome]]
+Packed = list[tuple[PendingSample, bytes | Outcome]]
 """A unit whose rows can travel."""
 
 
-def _packed(unit: list[Item]) -> Packed:
+def _packed(unit: list[PendingSample]) -> Packed:
     # The row itself is not kept: its pickle is, should it have to be run again.
     return [
         (item._replace(row=_NOTHING), item.row if isinstance(item.row, Outcome) else row_bytes(item.row))

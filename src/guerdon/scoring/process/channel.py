@@ -7,7 +7,7 @@ import socket
 from types import TracebackType
 from typing import Any
 
-from guerdon.scoring.process.ipc import Frames, Slot, frame
+from guerdon.scoring.process.ipc import FrameDecoder, StatusPage, frame
 
 _PIECE = 1 << 18
 
@@ -21,16 +21,16 @@ class Ends:
         self._kept = contextlib.ExitStack()
         self._kept.enter_context(self._ours)
         self._stack.enter_context(theirs)
-        self._slot_file = self._stack.enter_context(Slot.file())
-        self.theirs: tuple[int, int] = theirs.fileno(), self._slot_file.fileno()
+        self._status_file = self._stack.enter_context(StatusPage.file())
+        self.theirs: tuple[int, int] = theirs.fileno(), self._status_file.fileno()
         """The file descriptors that the other process gets."""
         return self
 
-    def take_ours(self) -> tuple[socket.socket, Slot]:
+    def take_ours(self) -> tuple[socket.socket, StatusPage]:
         """This process's end."""
-        slot = Slot(self._slot_file.fileno())
+        status = StatusPage(self._status_file.fileno())
         self._kept.pop_all()
-        return self._ours, slot
+        return self._ours, status
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -42,10 +42,10 @@ class Ends:
 class Channel:
     """This process's end of a channel; nothing here waits."""
 
-    def __init__(self, ours: socket.socket, slot: Slot) -> None:
+    def __init__(self, ours: socket.socket, status: StatusPage) -> None:
         ours.setblocking(False)
-        self._socket, self._slot = ours, slot
-        self._frames = Frames()
+        self._socket, self._status = ours, status
+        self._frames = FrameDecoder()
         self._out = bytearray()
         # Kept: a fresh one for every read would be mapped and unmapped by the system each time.
         self._buffer = memoryview(bytearray(_PIECE))
@@ -92,17 +92,17 @@ class Channel:
 
     def running(self) -> tuple[int, float]:
         """The first index of the unit that runs, or IDLE, and since when (time.monotonic)."""
-        return self._slot.running()
+        return self._status.running()
 
     def item(self) -> int:
         """Which item of the call that runs."""
-        return self._slot.item()
+        return self._status.item()
 
     def last_beat(self) -> float:
         """When the event loop at the other end last turned (time.monotonic)."""
-        return self._slot.last_beat()
+        return self._status.last_beat()
 
     def close(self) -> None:
         """Give back what is held here."""
         self._socket.close()
-        self._slot.close()
+        self._status.close()

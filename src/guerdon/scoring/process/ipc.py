@@ -18,7 +18,7 @@ from typing import Any
 
 _HEAD = struct.Struct("<4sQ")
 _MARK = b"\xf5gd\xf5"
-SLOT_BYTES = mmap.PAGESIZE
+STATUS_BYTES = mmap.PAGESIZE
 IDLE = -1
 _SINCE, _RUNNING, _BEAT, _ITEM = range(4)
 """Which word of the page holds what."""
@@ -34,7 +34,7 @@ def frame(message: Any) -> bytes:
     return _HEAD.pack(_MARK, len(body)) + body
 
 
-class Frames:
+class FrameDecoder:
     """Messages out of a stream of bytes."""
 
     def __init__(self) -> None:
@@ -62,8 +62,8 @@ class Frames:
             del self._buffer[:start]
 
 
-class Slot:
-    """What a worker is doing now, in memory that its parent can read: which unit, and since when.
+class StatusPage:
+    """What a worker is doing now, in a page of memory that its parent can read: which unit, and since when.
 
     Times are ``time.monotonic()``, which all processes of a machine share. Each field is one machine word,
     written at once; the fields together are not. A reader reads the index first, and the writer writes it
@@ -71,18 +71,18 @@ class Slot:
     """
 
     def __init__(self, fd: int) -> None:
-        self._page = mmap.mmap(fd, SLOT_BYTES)
+        self._page = mmap.mmap(fd, STATUS_BYTES)
         self._times = memoryview(self._page).cast("d")
         self._indices = memoryview(self._page).cast("q")
 
     @staticmethod
     def file() -> Any:
-        """An unnamed file of the slot's size to map; it vanishes with its last holder."""
+        """An unnamed file of a status page's size to map; it vanishes with its last holder."""
         if hasattr(os, "memfd_create"):  # needs no folder that can be written to
-            file: Any = open(os.memfd_create("guerdon-slot"), "w+b")  # noqa: SIM115  it is the caller's to close
+            file: Any = open(os.memfd_create("guerdon-status"), "w+b")  # noqa: SIM115  it is the caller's to close
         else:
             file = tempfile.TemporaryFile()  # noqa: SIM115
-        file.write(bytes(8) + IDLE.to_bytes(8, sys.byteorder, signed=True) + bytes(SLOT_BYTES - 16))
+        file.write(bytes(8) + IDLE.to_bytes(8, sys.byteorder, signed=True) + bytes(STATUS_BYTES - 16))
         file.flush()
         return file
 

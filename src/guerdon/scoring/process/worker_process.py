@@ -7,20 +7,16 @@ that ended a run in good health are kept for the next run of the same reward.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import fcntl
 import hashlib
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import cloudpickle
 
@@ -28,8 +24,8 @@ from guerdon.errors import BindingError, CrashError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.modules import loaded_files
 from guerdon.scoring.process.channel import Channel, Ends
-from guerdon.scoring.process.ipc import BrokenFrameError
-from guerdon.scoring.worker.entry import Resident
+from guerdon.scoring.process.program import WorkerProgram
+from guerdon.scoring.process.spawner import spawner
 
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[4]); "
@@ -37,11 +33,10 @@ _BOOT = (
 )
 _DEATH_SECONDS = 1.0
 """How long a worker that has closed its socket may take to end."""
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class WorkerSpec:
     """What a worker is started with: the reward, pickled, and the limits that hold for the process."""
 
     reward: bytes
@@ -52,13 +47,15 @@ class Load:
     """The files that rewards were loaded from by their paths, which a worker must know by the same names."""
 
     @classmethod
-    def of(cls, reward: RewardFunction, max_memory: int | None, resident: Resident | None = None) -> Load:
-        """``resident`` answers for the reward in place of the engine's own loop.
+    def of(
+        cls, reward: RewardFunction, max_memory: int | None, program: WorkerProgram | None = None
+    ) -> WorkerSpec:
+        """``program`` answers for the reward in place of the engine's own loop.
 
         Raises BindingError where the reward cannot be pickled.
         """
         try:
-            body = cloudpickle.dumps(resident or reward, protocol=5)
+            body = cloudpickle.dumps(program or reward, protocol=5)
         except Exception as error:  # whatever the user's objects raise when they are pickled
             raise BindingError(
                 f"{reward.name} cannot travel to a worker process ({error}); "
@@ -72,21 +69,21 @@ class Load:
         return cls(body, max_memory, digest.hexdigest() + reward.version, loaded_files())
 
 
-class Worker(Channel):
+class WorkerProcess(Channel):
     """One worker process and the channel to it."""
 
-    def __init__(self, load: Load) -> None:
-        self.key = load.key
+    def __init__(self, spec: WorkerSpec) -> None:
+        self.key = spec.key
         self.ready = False
         self.baseline = 0
         """Bytes of memory it had once the reward was loaded."""
         try:
             with Ends() as ends:
-                self._process = _spawner.call(lambda: _start(*ends.theirs))
+                self._process = spawner.call(lambda: _start(*ends.theirs))
                 super().__init__(*ends.take_ours())
         except OSError as error:
             raise CrashError(f"cannot start a worker process: {error.strerror or error}") from error
-        self.send({"files": load.files, "reward": load.reward, "max_memory": load.max_memory})
+        self.send({"files": spec.files, "reward": spec.reward, "max_memory": spec.max_memory})
 
     @property
     def pid(self) -> int:
@@ -129,14 +126,14 @@ class Worker(Channel):
         return f"was killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
 
 
-def _start(fd: int, slot_fd: int) -> subprocess.Popen[bytes]:
+def _start(fd: int, status_fd: int) -> subprocess.Popen[bytes]:
     path = [entry or _working_directory() for entry in sys.path]
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
     with contextlib.ExitStack() as stack:
         # A process without standard streams has other files under the numbers 0 to 2, where a child has its
         # standard streams.
         passed = []
-        for given in (fd, slot_fd):
+        for given in (fd, status_fd):
             passed.append(fcntl.fcntl(given, fcntl.F_DUPFD_CLOEXEC, 3))
             stack.callback(os.close, passed[-1])
         output = _stderr()
@@ -164,102 +161,3 @@ def _working_directory() -> str:
         return os.getcwd()
     except FileNotFoundError:  # it was removed
         return os.sep
-
-
-class _Spawner:
-    """A thread that lives as long as the process and starts all workers.
-
-    The kernel ends a worker when the *thread* that started it ends; threads of callers come and go.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._forget()
-
-    def _forget(self) -> None:
-        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]] | None = None
-
-    def call(self, job: Callable[[], T]) -> T:
-        """Run a job on the spawning thread and give its result or raise its exception."""
-        with self._lock:
-            if self._jobs is None:
-                self._jobs = queue.SimpleQueue()
-                threading.Thread(
-                    target=self._work, args=(self._jobs,), name="guerdon-spawner", daemon=True
-                ).start()
-        answer: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
-        self._jobs.put((job, answer))
-        result, error = answer.get()
-        if error is not None:
-            raise error
-        return result  # type: ignore[return-value]
-
-    @staticmethod
-    def _work(jobs: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]]) -> None:
-        while True:
-            job, answer = jobs.get()
-            try:
-                answer.put((job(), None))
-            except BaseException as error:  # handed to the caller, whose error it is
-                answer.put((None, error))
-
-
-class _Parked:
-    """Workers that wait for the next run of the same reward."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._forget()
-
-    def _forget(self) -> None:
-        self._workers: list[Worker] = []
-
-    def take(self, key: str) -> Worker | None:
-        """A worker that has this very reward loaded, if one waits."""
-        with self._lock:
-            mine = [w for w in self._workers if w.key == key]
-            for worker in mine:
-                self._workers.remove(worker)
-                with contextlib.suppress(BrokenFrameError):
-                    if worker.is_alive() and worker.receive() == []:
-                        return worker
-                worker.close()
-        return None
-
-    def park(self, worker: Worker) -> None:
-        """Keep a worker that has nothing in flight; the one that waited longest makes room."""
-        with self._lock:
-            self._workers.append(worker)
-            surplus = self._workers[: -2 * cpu_count()]
-            del self._workers[: -2 * cpu_count()]
-        for old in surplus:
-            old.close()
-
-    def close(self) -> None:
-        with self._lock:
-            workers, self._workers = self._workers, []
-        for worker in workers:
-            worker.close()
-
-
-def cpu_count() -> int:
-    """How many processors this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
-
-
-_spawner = _Spawner()
-parked = _Parked()
-atexit.register(parked.close)
-
-
-def _forget_after_fork() -> None:
-    # A forked child has neither the threads nor any business with the parent's workers.
-    _spawner.__init__()  # type: ignore[misc]
-    parked.__init__()  # type: ignore[misc]
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_after_fork)

@@ -1,12 +1,12 @@
-"""Peer: who answers calls at the other end of a socket."""
+"""The interface to a worker at the other end of a socket."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
 
-class Peer(Protocol):
-    """Who answers calls at the other end of a socket: a worker process, or the process that started the server."""
+class WorkerHandle(Protocol):
+    """A worker at the other end of a socket: a worker process, or a thread of the process that started the server."""
 
     ready: bool
     baseline: int

@@ -1,7 +1,7 @@
-"""Jobs: what a desk hands out, and whom each answer is for.
+"""What a dispatcher gives to workers, and what becomes of each reply.
 
-A request is a Ticket. Where it has many samples that take long it is scored in Parts, by whoever has time, and its
-response is written once they are all there.
+A request is a PendingRequest. One with many slow samples is split into SampleChunks that any free worker scores; its
+response is rendered once all of them are there.
 """
 
 from __future__ import annotations
@@ -13,52 +13,52 @@ from typing import TYPE_CHECKING, Any
 from guerdon.errors import CrashError, DeadlineError
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats.base import json_bytes
-from guerdon.serve.messages import EVERY, TOGETHER, Answer, Call
+from guerdon.serve.messages import EVERY, TOGETHER, WorkerReply, WorkerRequest
 
 if TYPE_CHECKING:
-    from guerdon.serve.dispatch.dispatcher import Desk
+    from guerdon.serve.dispatch.dispatcher import Dispatcher
 
 _BLAMELESS_DEATHS = 3
 
 
-class Job(ABC):
-    """Something to be answered by one peer; a plain class, whose defaults cost nothing when it is made."""
+class WorkItem(ABC):
+    """Something to be answered by one worker; a plain class, whose defaults cost nothing when it is made."""
 
     choices: tuple[tuple[int, str], ...] = ()
     body: bytes = b""
     rows: tuple[bytes, ...] | None = None
     outcomes: tuple[Outcome, ...] | None = None
     context: bytes = b""
-    known: dict[int, Outcome] | None = None
-    careful = False
-    read_only = False
+    known_outcomes: dict[int, Outcome] | None = None
+    one_by_one = False
+    parse_only = False
     plain = True
     """Whether it is no more than a body."""
     alone = False
-    """Goes to a peer that has nothing else, because one died with it in hand and none could be blamed."""
+    """Goes to a worker that has nothing else, because one died with it in hand and none could be blamed."""
     deaths = 0
-    dropped = False
-    """Nobody waits for the answer any more."""
+    cancelled = False
+    """Nobody waits for the reply any more."""
 
     @abstractmethod
-    def land(self, desk: Desk, answer: Answer) -> None:
-        """Take the answer."""
+    def on_reply(self, dispatcher: Dispatcher, reply: WorkerReply) -> None:
+        """Take the reply."""
 
     @abstractmethod
-    def fail(self, desk: Desk, verdict: Outcome) -> None:
-        """Take that there will be no answer: whoever has it in hand dies before the first item."""
+    def on_failure(self, dispatcher: Dispatcher, verdict: Outcome) -> None:
+        """Take that there will be no reply: whoever has it in hand dies before the first item."""
 
     def fields(self, identity: int) -> tuple[Any, ...]:
-        """The Call, without the fields at its end that are as they are by default."""
+        """The WorkerRequest, without the fields at its end that are as they are by default."""
         if self.plain:
             return (identity, self.choices, self.body)
-        call = Call(
+        call = WorkerRequest(
             identity,
             self.choices,
             self.body,
-            self.known,
-            self.careful,
-            self.read_only,
+            self.known_outcomes,
+            self.one_by_one,
+            self.parse_only,
             self.rows,
             self.outcomes,
             self.context,
@@ -69,64 +69,64 @@ class Job(ABC):
         """Take down that an item failed; of items that ran together, find out which it was."""
         self.plain = False
         if item != TOGETHER:
-            self.known = {**(self.known or {}), item: verdict}
-        elif self.careful:
-            self.known = {**(self.known or {}), EVERY: verdict}
+            self.known_outcomes = {**(self.known_outcomes or {}), item: verdict}
+        elif self.one_by_one:
+            self.known_outcomes = {**(self.known_outcomes or {}), EVERY: verdict}
         else:
-            self.careful = True
+            self.one_by_one = True
 
     def suspect(self, verdict: Outcome) -> None:
-        """A peer died with this in hand, and what it ran is not known."""
+        """A worker died with this in hand, and what it ran is not known."""
         self.plain = False
-        self.careful = self.alone = True
+        self.one_by_one = self.alone = True
         self.deaths += 1
         if self.deaths >= _BLAMELESS_DEATHS:
-            self.known = {**(self.known or {}), EVERY: verdict}
+            self.known_outcomes = {**(self.known_outcomes or {}), EVERY: verdict}
 
 
-class Ticket(Job):
-    """A request that waits for its answer; whoever asks says what is done with it."""
+class PendingRequest(WorkItem):
+    """A request that waits for its reply; whoever asks says what is done with it."""
 
     deadline = 0.0
     settled = False
-    parts: Sequence[Job] = ()
+    children: Sequence[WorkItem] = ()
 
     @abstractmethod
-    def done(self, answer: Answer) -> None:
+    def done(self, reply: WorkerReply) -> None:
         """Take the response; called once."""
 
-    def on_read(self, context: Any) -> None:
+    def on_parsed(self, context: Any) -> None:
         """Take what the format keeps of a request, where the results are wanted as they come."""
 
     def on_outcomes(self, start: int, outcomes: Sequence[Outcome]) -> None:
         """Take outcomes as they come: the first one's position, and those that follow it."""
 
-    def land(self, desk: Desk, answer: Answer) -> None:
-        if answer.status:
-            desk.settle(self, answer)
+    def on_reply(self, dispatcher: Dispatcher, reply: WorkerReply) -> None:
+        if reply.status:
+            dispatcher.settle(self, reply)
         else:
-            desk.share(self, answer)
+            dispatcher.split_request(self, reply)
 
-    def fail(self, desk: Desk, verdict: Outcome) -> None:
+    def on_failure(self, dispatcher: Dispatcher, verdict: Outcome) -> None:
         kind, message = verdict.kind or CrashError.kind, verdict.error or ""
-        desk.settle(self, refused_answer(504 if kind == DeadlineError.kind else 500, kind, message))
+        dispatcher.settle(self, error_reply(504 if kind == DeadlineError.kind else 500, kind, message))
 
 
-class Parts:
-    """A request whose samples are scored in parts, by whoever has time."""
+class SplitRequest:
+    """A request whose samples are scored in chunks, by any free worker."""
 
-    def __init__(self, ticket: Ticket, answer: Answer) -> None:
-        self.ticket, self.answer = ticket, answer
-        self.jobs: list[Job] = []
-        self._found: list[Outcome | None] = [*answer.outcomes, *([None] * len(answer.rows))]
-        self._left = len(answer.rows)
+    def __init__(self, request: PendingRequest, reply: WorkerReply) -> None:
+        self.request, self.reply = request, reply
+        self.chunks: list[WorkItem] = []
+        self._found: list[Outcome | None] = [*reply.outcomes, *([None] * len(reply.rows))]
+        self._left = len(reply.rows)
 
     def take(self, start: int, outcomes: Sequence[Outcome]) -> bool:
-        """Take the outcomes of a part; whether it was the last."""
+        """Take the outcomes of a chunk; whether it was the last."""
         self._found[start : start + len(outcomes)] = outcomes
         self._left -= len(outcomes)
-        if self.ticket.read_only and not self.ticket.settled:
-            self.ticket.on_outcomes(start, outcomes)
+        if self.request.parse_only and not self.request.settled:
+            self.request.on_outcomes(start, outcomes)
         return not self._left
 
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -134,41 +134,41 @@ class Parts:
         return tuple(outcome for outcome in self._found if outcome is not None)
 
 
-class Part(Job):
+class SampleChunk(WorkItem):
     """Some samples of a request."""
 
     plain = False
 
-    def __init__(self, parts: Parts, start: int, rows: tuple[bytes, ...]) -> None:
-        self._parts, self._start, self.rows = parts, start, rows
+    def __init__(self, split: SplitRequest, start: int, rows: tuple[bytes, ...]) -> None:
+        self._split, self._start, self.rows = split, start, rows
 
-    def land(self, desk: Desk, answer: Answer) -> None:
-        if self._parts.take(self._start, answer.outcomes):
-            desk.complete(self._parts.ticket, self._parts.answer, self._parts.outcomes())
-        elif answer.rows:
-            desk.split(self._parts, self._start + len(answer.outcomes), answer.rows)
+    def on_reply(self, dispatcher: Dispatcher, reply: WorkerReply) -> None:
+        if self._split.take(self._start, reply.outcomes):
+            dispatcher.complete(self._split.request, self._split.reply, self._split.outcomes())
+        elif reply.rows:
+            dispatcher.enqueue_chunks(self._split, self._start + len(reply.outcomes), reply.rows)
 
-    def fail(self, desk: Desk, verdict: Outcome) -> None:
-        self.land(desk, Answer(0, 0.0, outcomes=(verdict,) * len(self.rows or ())))
+    def on_failure(self, dispatcher: Dispatcher, verdict: Outcome) -> None:
+        self.on_reply(dispatcher, WorkerReply(0, 0.0, outcomes=(verdict,) * len(self.rows or ())))
 
 
-class Writing(Job):
+class ResponseRendering(WorkItem):
     """A request whose samples are all scored and whose response is to be written."""
 
     plain = False
 
-    def __init__(self, ticket: Ticket, answer: Answer, outcomes: tuple[Outcome, ...]) -> None:
-        self._ticket, self.outcomes = ticket, outcomes
-        self.choices, self.context = (answer.choice,), answer.context
+    def __init__(self, request: PendingRequest, reply: WorkerReply, outcomes: tuple[Outcome, ...]) -> None:
+        self._request, self.outcomes = request, outcomes
+        self.choices, self.context = (reply.choice,), reply.context
 
-    def land(self, desk: Desk, answer: Answer) -> None:
-        desk.settle(self._ticket, answer)
+    def on_reply(self, dispatcher: Dispatcher, reply: WorkerReply) -> None:
+        dispatcher.settle(self._request, reply)
 
-    def fail(self, desk: Desk, verdict: Outcome) -> None:
-        self._ticket.fail(desk, verdict)
+    def on_failure(self, dispatcher: Dispatcher, verdict: Outcome) -> None:
+        self._request.on_failure(dispatcher, verdict)
 
 
-def refused_answer(status: int, kind: str, message: str) -> Answer:
-    """The server's own answer to a request that is not scored."""
+def error_reply(status: int, kind: str, message: str) -> WorkerReply:
+    """The server's own reply to a request that is not scored."""
     body = json_bytes({"detail": message, "error": {"kind": kind, "message": message}})
-    return Answer(0, 0.0, status, body, failures={kind: 1})
+    return WorkerReply(0, 0.0, status, body, failures={kind: 1})

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from guerdon._version import __version__
 from guerdon.scoring.outcome import Outcome
-from guerdon.serve.dispatch.dispatcher import Desk
+from guerdon.serve.dispatch.dispatcher import Dispatcher
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.base import RewardInfo, json_bytes
 from guerdon.serve.formats.openenv import StateResponse
@@ -34,7 +34,7 @@ from guerdon.serve.http.pipeline import (
     error_reply,
     wants_lines,
 )
-from guerdon.serve.messages import Answer
+from guerdon.serve.messages import WorkerReply
 from guerdon.serve.models import ServerInfo
 
 _REQUEST_ID = "guerdon.request_id"
@@ -142,22 +142,22 @@ def known_caller(pipeline: RequestPipeline, request: Request) -> None:
         raise HTTPException(reply.status, from_json(reply.body)["detail"], headers)
 
 
-def _desk(pipeline: RequestPipeline, reward: str | None) -> Desk:
+def _dispatcher(pipeline: RequestPipeline, reward: str | None) -> Dispatcher:
     """Raises HTTPException that lists the rewards there are."""
     if reward is None:
-        return next(iter(pipeline.desks.values()))
-    if reward not in pipeline.desks:
+        return next(iter(pipeline.dispatchers.values()))
+    if reward not in pipeline.dispatchers:
         raise HTTPException(
-            404, f"no reward {reward!r} is served here; there are: {', '.join(pipeline.desks)}"
+            404, f"no reward {reward!r} is served here; there are: {', '.join(pipeline.dispatchers)}"
         )
-    return pipeline.desks[reward]
+    return pipeline.dispatchers[reward]
 
 
 # What the server says of itself.
 
 
 def _tell_health(app: FastAPI, pipeline: RequestPipeline) -> None:
-    first = next(iter(pipeline.desks))
+    first = next(iter(pipeline.dispatchers))
 
     @app.get("/health", tags=["health"], summary="Whether the server runs, in Reward Kit's form")
     async def health() -> dict[str, str]:
@@ -174,8 +174,9 @@ def _tell_health(app: FastAPI, pipeline: RequestPipeline) -> None:
         responses={503: {"description": "Stopping, or a reward cannot be loaded"}},
     )
     async def ready() -> Response:
-        reasons = [f"{name}: {desk.broken}" for name, desk in pipeline.desks.items() if desk.broken]
-        reasons += [f"{name}: no worker" for name, desk in pipeline.desks.items() if not desk.workers]
+        each = pipeline.dispatchers.items()
+        reasons = [f"{name}: {dispatcher.load_error}" for name, dispatcher in each if dispatcher.load_error]
+        reasons += [f"{name}: no worker" for name, dispatcher in each if not dispatcher.workers]
         if pipeline.draining:
             reasons.append("the server is stopping")
         body = {"status": "not ready" if reasons else "ok", "reasons": reasons}
@@ -192,11 +193,11 @@ def _tell_metrics(app: FastAPI, pipeline: RequestPipeline) -> None:
     @app.get("/rewards", tags=["rewards"], summary="The rewards that are served")
     async def rewards(request: Request) -> list[dict[str, Any]]:
         known_caller(pipeline, request)
-        return [_summary(name, desk) for name, desk in pipeline.desks.items()]
+        return [_summary(name, dispatcher) for name, dispatcher in pipeline.dispatchers.items()]
 
 
-def _summary(name: str, desk: Desk) -> dict[str, Any]:
-    description = desk.description
+def _summary(name: str, dispatcher: Dispatcher) -> dict[str, Any]:
+    description = dispatcher.description
     if description is None:
         return {"name": name}
     return {
@@ -212,7 +213,7 @@ def _tell_of_rewards(app: FastAPI, pipeline: RequestPipeline, root: str) -> None
     rewards: dict[str, Any] = {"tags": ["rewards"]}
 
     async def info(request: Request, reward: str | None = None) -> ServerInfo:
-        if reward is not None and reward not in pipeline.desks:
+        if reward is not None and reward not in pipeline.dispatchers:
             known_caller(pipeline, request)  # before the answer lists those there are
         return ServerInfo(**_described(pipeline, reward).info)
 
@@ -222,7 +223,7 @@ def _tell_of_rewards(app: FastAPI, pipeline: RequestPipeline, root: str) -> None
 
     async def v1_info(request: Request, reward: str | None = None) -> dict[str, Any]:
         known_caller(pipeline, request)
-        desk, description = _desk(pipeline, reward), _described(pipeline, reward)
+        dispatcher, description = _dispatcher(pipeline, reward), _described(pipeline, reward)
         return {
             "name": description.name,
             "version": description.version,
@@ -232,8 +233,8 @@ def _tell_of_rewards(app: FastAPI, pipeline: RequestPipeline, root: str) -> None
             "formats": [format.name for format in FORMATS],
             "is_batch": description.is_batch,
             "metadata_required": bool(description.schema().get("required")),
-            "timeout": desk.limits.timeout,
-            "limits": {"max_body": pipeline.max_body, "max_queue": desk.limits.max_queue},
+            "timeout": dispatcher.limits.timeout,
+            "limits": {"max_body": pipeline.max_body, "max_queue": dispatcher.limits.max_queue},
         }
 
     async def v1_schema(request: Request, reward: str | None = None) -> dict[str, Any]:
@@ -243,7 +244,7 @@ def _tell_of_rewards(app: FastAPI, pipeline: RequestPipeline, root: str) -> None
 
     async def state(request: Request, reward: str | None = None) -> StateResponse:
         known_caller(pipeline, request)
-        _desk(pipeline, reward)
+        _dispatcher(pipeline, reward)
         return StateResponse()
 
     for path, told, summary in (
@@ -271,7 +272,7 @@ def _without_reward(told: Any) -> Any:
 
 
 def _described(pipeline: RequestPipeline, reward: str | None) -> Any:
-    description = _desk(pipeline, reward).description
+    description = _dispatcher(pipeline, reward).description
     if description is None:
         raise HTTPException(503, "the reward is still being loaded")
     return description
@@ -286,7 +287,7 @@ def _take_requests(app: FastAPI, pipeline: RequestPipeline, root: str) -> None:
         endpoint = pipeline.endpoints.get(path)
         if endpoint is None:
             known_caller(pipeline, request)
-            _desk(pipeline, request.path_params.get("reward"))
+            _dispatcher(pipeline, request.path_params.get("reward"))
             raise HTTPException(404)
         return await _taken(pipeline, endpoint, request)
 
@@ -329,20 +330,20 @@ class _AsgiRequest(InboundRequest):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.future: asyncio.Future[HttpReply] = asyncio.get_running_loop().create_future()
-        self.news: asyncio.Queue[tuple[int, Sequence[Outcome]] | Answer] = asyncio.Queue()
+        self.news: asyncio.Queue[tuple[int, Sequence[Outcome]] | WorkerReply] = asyncio.Queue()
         self.ids: list[Any] = []
 
     def reply(self, reply: HttpReply) -> None:
         if not self.future.done():
             self.future.set_result(reply)
 
-    def done(self, answer: Answer) -> None:
-        if self.read_only:
+    def done(self, answer: WorkerReply) -> None:
+        if self.parse_only:
             self.news.put_nowait(answer)
         else:
             super().done(answer)
 
-    def on_read(self, context: Any) -> None:
+    def on_parsed(self, context: Any) -> None:
         self.ids = context
 
     def on_outcomes(self, start: int, outcomes: Sequence[Outcome]) -> None:
@@ -351,25 +352,25 @@ class _AsgiRequest(InboundRequest):
 
 async def _streamed(pipeline: RequestPipeline, inbound: _AsgiRequest) -> Response:
     """Results as JSON lines, each as it comes; the last line says how many there were."""
-    inbound.plain, inbound.read_only = False, True
+    inbound.plain, inbound.parse_only = False, True
     inbound.choices = tuple(choice for choice in inbound.choices if FORMATS[choice[0]].name == "v1")
-    inbound.endpoint.desk.submit(inbound)
+    inbound.endpoint.dispatcher.submit(inbound)
     first = await inbound.news.get()
-    if isinstance(first, Answer) and first.status:
+    if isinstance(first, WorkerReply) and first.status:
         pipeline.answered(inbound, first)
         return _response(await inbound.future)
     return StreamingResponse(_lines(pipeline, inbound, first), media_type="application/jsonl")
 
 
 async def _lines(
-    pipeline: RequestPipeline, inbound: _AsgiRequest, first: tuple[int, Sequence[Outcome]] | Answer
+    pipeline: RequestPipeline, inbound: _AsgiRequest, first: tuple[int, Sequence[Outcome]] | WorkerReply
 ) -> AsyncIterator[bytes]:
-    description = inbound.endpoint.desk.description
+    description = inbound.endpoint.dispatcher.description
     assert description is not None
     served = RewardInfo(description.name, description.version, description.parameters)
     item = first
     try:
-        while not isinstance(item, Answer):
+        while not isinstance(item, WorkerReply):
             start, outcomes = item
             yield b"".join(
                 json_bytes({"index": start + i, **result_of(outcome, inbound.ids[start + i], served)}) + b"\n"

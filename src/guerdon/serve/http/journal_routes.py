@@ -9,18 +9,18 @@ from typing import Annotated, Any
 from fastapi import FastAPI, HTTPException, Path, Query, Request
 from pydantic import BaseModel
 
-from guerdon.serve.dispatch.jobs import Ticket
+from guerdon.serve.dispatch.jobs import PendingRequest
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.http.pipeline import STOPPING, RequestPipeline, error_reply, names_loopback
-from guerdon.serve.journal.store import (
-    Journal,
+from guerdon.serve.journal.reader import (
     JournalQuery,
     JournalRecord,
     adaptive_requests,
     read_journal,
     request_url,
 )
-from guerdon.serve.messages import Answer
+from guerdon.serve.journal.store import Journal
+from guerdon.serve.messages import WorkerReply
 
 _MOST = 1000
 _USUAL = 100
@@ -106,8 +106,8 @@ async def _replayed(pipeline: RequestPipeline, journal: Journal, n: int, scheme:
 async def _answer(pipeline: RequestPipeline, row: JournalRecord) -> tuple[int, bytes]:
     """What the present reward answers to a recorded request, without a request being sent."""
     choices = tuple((i, row.op) for i, format in enumerate(FORMATS) if format.name == row.format)
-    desk = pipeline.desks.get(row.reward)
-    if desk is None or not choices:
+    dispatcher = pipeline.dispatchers.get(row.reward)
+    if dispatcher is None or not choices:
         reply = error_reply(
             404, "not_found", f"{row.reward!r} in the format {row.format!r} is not served here"
         )
@@ -116,22 +116,22 @@ async def _answer(pipeline: RequestPipeline, row: JournalRecord) -> tuple[int, b
         reply = error_reply(410, "input", "the body was too large for the journal")
         return reply.status, reply.body
     again = _Again(choices, row.request)
-    desk.submit(again)
+    dispatcher.submit(again)
     try:
         answer = await again.answer
     except asyncio.CancelledError:
-        desk.drop(again)
+        dispatcher.cancel(again)
         raise
     return answer.status, answer.body
 
 
-class _Again(Ticket):
+class _Again(PendingRequest):
     """A recorded request that is answered once more."""
 
     def __init__(self, choices: tuple[tuple[int, str], ...], body: bytes) -> None:
         self.choices, self.body = choices, body
-        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[WorkerReply] = asyncio.get_running_loop().create_future()
 
-    def done(self, answer: Answer) -> None:
+    def done(self, answer: WorkerReply) -> None:
         if not self.answer.done():
             self.answer.set_result(answer)

@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from guerdon.serve.dispatch.dispatcher import Desk
-from guerdon.serve.dispatch.jobs import Ticket
+from guerdon.serve.dispatch.dispatcher import Dispatcher
+from guerdon.serve.dispatch.jobs import PendingRequest
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.base import json_bytes
 from guerdon.serve.http.access_log import RequestIds, ServerLog, sane_request_id
@@ -24,9 +24,9 @@ from guerdon.serve.http.idempotency import CachedReply, CacheStatus, HttpReply, 
 from guerdon.serve.http.metrics import Metrics
 from guerdon.serve.http.tracing import Tracing
 from guerdon.serve.journal.store import Journal, JournalEntry
-from guerdon.serve.messages import Answer
+from guerdon.serve.messages import WorkerReply
 from guerdon.serve.options import is_loopback
-from guerdon.serve.worker.tasks import told_of
+from guerdon.serve.worker.tasks import scores_and_failures
 
 JSON = (b"content-type", b"application/json")
 _JSON = (JSON,)
@@ -43,7 +43,7 @@ class RewardEndpoint:
 
     path: str
     reward: str
-    desk: Desk
+    dispatcher: Dispatcher
     choices: tuple[tuple[int, str], ...]
     """The formats spoken there and what each is asked."""
 
@@ -53,7 +53,7 @@ class RewardEndpoint:
         return any(FORMATS[index].name == "v1" and op == "batch_score" for index, op in self.choices)
 
 
-class InboundRequest(Ticket):
+class InboundRequest(PendingRequest):
     """One request on its way through the gate."""
 
     key: Any = None
@@ -80,7 +80,7 @@ class InboundRequest(Ticket):
     def reply(self, reply: HttpReply) -> None:
         """Send the reply to whoever asked; called once."""
 
-    def done(self, answer: Answer) -> None:
+    def done(self, answer: WorkerReply) -> None:
         self._pipeline.answered(self, answer)
 
 
@@ -89,7 +89,7 @@ class RequestPipeline:
 
     def __init__(
         self,
-        desks: Mapping[str, Desk],
+        dispatchers: Mapping[str, Dispatcher],
         *,
         keys: ApiKeys,
         metrics: Metrics,
@@ -99,7 +99,7 @@ class RequestPipeline:
         tracing: Tracing | None = None,
         local: bool = False,
     ) -> None:
-        self.desks = desks
+        self.dispatchers = dispatchers
         self.keys, self.metrics, self.log, self.journal = keys, metrics, log, journal
         self.tracing = tracing
         self.max_body = max_body
@@ -112,8 +112,8 @@ class RequestPipeline:
         """Whether each connection ends with its next response."""
         self.sockets: set[Any] = set()
         self._ids = RequestIds()
-        self.endpoints = _endpoints(desks, _posted())
-        self.socket_endpoints = _endpoints(desks, _framed())
+        self.endpoints = _endpoints(dispatchers, _posted())
+        self.socket_endpoints = _endpoints(dispatchers, _framed())
 
     # Letting in.
 
@@ -145,15 +145,13 @@ class RequestPipeline:
         length = known.get(b"content-length")
         if length is not None and (not length.isdigit() or int(length) > self.max_body):
             return self.too_large()
-        desk = endpoint.desk
-        if desk.is_full:
-            seconds = b"%d" % (desk.patience() + 0.5)
-            text = (
-                f"{endpoint.reward} has {desk.in_hand:,} requests waiting; ask again in {seconds.decode()} s"
-            )
+        dispatcher = endpoint.dispatcher
+        if dispatcher.is_full:
+            seconds = b"%d" % (dispatcher.retry_after() + 0.5)
+            text = f"{endpoint.reward} has {dispatcher.in_flight:,} requests waiting; ask again in {seconds.decode()} s"
             return error_reply(429, "busy", text, [(b"retry-after", seconds)])
-        if desk.broken is not None and not desk.workers:
-            text = f"{endpoint.reward} cannot be served: {desk.broken}"
+        if dispatcher.load_error is not None and not dispatcher.workers:
+            text = f"{endpoint.reward} cannot be served: {dispatcher.load_error}"
             return error_reply(503, "crash", text, [(b"retry-after", b"5")])
         return None
 
@@ -192,25 +190,25 @@ class RequestPipeline:
         if key is not None:
             self._from_memory(inbound, (inbound.endpoint.path, key))
         else:
-            inbound.endpoint.desk.submit(inbound)
+            inbound.endpoint.dispatcher.submit(inbound)
 
     def begin_known(self, inbound: InboundRequest, key: Any) -> None:
         """As ``begin`` with a key that does not stand in the headers: a socket's session and number."""
         if key is None:
-            inbound.endpoint.desk.submit(inbound)
+            inbound.endpoint.dispatcher.submit(inbound)
         else:
             self._from_memory(inbound, key)
 
     def drop(self, inbound: InboundRequest) -> None:
         """The caller is gone; where it may ask again by the same key, the answer is kept for it."""
         if inbound.key is None:
-            inbound.endpoint.desk.drop(inbound)
+            inbound.endpoint.dispatcher.cancel(inbound)
 
     def _from_memory(self, inbound: InboundRequest, key: Any) -> None:
         found = self.idempotency_cache.begin(key, inbound.body)
         if found is CacheStatus.FRESH:
             inbound.key = key
-            inbound.endpoint.desk.submit(inbound)
+            inbound.endpoint.dispatcher.submit(inbound)
         elif found is CacheStatus.CONFLICT:
             text = "this Idempotency-Key came before with another body; use a key once"
             self._reply(inbound, error_reply(422, "input", text), "memory")
@@ -234,7 +232,7 @@ class RequestPipeline:
 
     # Answering.
 
-    def answered(self, inbound: InboundRequest, answer: Answer) -> None:
+    def answered(self, inbound: InboundRequest, answer: WorkerReply) -> None:
         """Hand an answer to whoever asked, once it is taken down and kept."""
         status, body = answer.status, answer.body
         if inbound.strict and answer.failures and status == 200:
@@ -259,7 +257,7 @@ class RequestPipeline:
         reply: HttpReply,
         format: str,
         op: str = "",
-        answer: Answer | None = None,
+        answer: WorkerReply | None = None,
     ) -> None:
         seconds = time.perf_counter() - inbound.started
         self.record_request(inbound, reply, seconds, format, op, answer)
@@ -272,7 +270,7 @@ class RequestPipeline:
         seconds: float,
         format: str,
         op: str,
-        answer: Answer | None = None,
+        answer: WorkerReply | None = None,
     ) -> None:
         """Count, log and keep what came of a request."""
         endpoint, status = inbound.endpoint, reply.status
@@ -309,10 +307,16 @@ class RequestPipeline:
             self._journal(inbound, reply, seconds, format, op, answer)
 
     def _journal(
-        self, inbound: InboundRequest, reply: HttpReply, seconds: float, format: str, op: str, answer: Answer
+        self,
+        inbound: InboundRequest,
+        reply: HttpReply,
+        seconds: float,
+        format: str,
+        op: str,
+        answer: WorkerReply,
     ) -> None:
         assert self.journal is not None
-        description = inbound.endpoint.desk.description
+        description = inbound.endpoint.dispatcher.description
         entry = JournalEntry(
             request_id=inbound.request_id,
             time=time.time() - seconds,
@@ -332,9 +336,9 @@ class RequestPipeline:
         )
         self.journal.record(entry)
 
-    def streamed(self, inbound: InboundRequest, answer: Answer) -> None:
+    def streamed(self, inbound: InboundRequest, answer: WorkerReply) -> None:
         """Take down a request whose results went out one by one."""
-        scores, failures = told_of(answer.outcomes)
+        scores, failures = scores_and_failures(answer.outcomes)
         whole = answer._replace(scores=scores, failures=failures)
         self.metrics.scores(inbound.endpoint.reward, scores, failures)
         seconds = time.perf_counter() - inbound.started
@@ -371,14 +375,14 @@ def _by_path(entries: Iterable[tuple[int, str, str]]) -> Choices:
     return found
 
 
-def _endpoints(desks: Mapping[str, Desk], routes: Choices) -> dict[str, RewardEndpoint]:
+def _endpoints(dispatchers: Mapping[str, Dispatcher], routes: Choices) -> dict[str, RewardEndpoint]:
     """Every path at which a reward is asked; those of the first reward stand at the root too."""
     found: dict[str, RewardEndpoint] = {}
-    for number, (name, desk) in enumerate(desks.items()):
+    for number, (name, dispatcher) in enumerate(dispatchers.items()):
         for root in ("", f"/rewards/{name}") if number == 0 else (f"/rewards/{name}",):
             for path, choices in routes.items():
                 full = (root + path).rstrip("/") or "/"
-                found[full] = RewardEndpoint(full, name, desk, tuple(choices))
+                found[full] = RewardEndpoint(full, name, dispatcher, tuple(choices))
     return found
 
 
@@ -420,7 +424,7 @@ def _shown(value: bytes) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
-def _as_a_whole(answer: Answer) -> tuple[int, bytes]:
+def _as_a_whole(answer: WorkerReply) -> tuple[int, bytes]:
     """The answer to a batch that its caller wants whole or not at all."""
     failures = answer.failures or {}
     counts = ", ".join(f"{count} {kind}" for kind, count in failures.items())

@@ -19,8 +19,8 @@ from typing import Any
 import uvicorn
 
 from guerdon.errors import InputError
-from guerdon.serve.dispatch.dispatcher import Desk, DeskLimits
-from guerdon.serve.dispatch.handles import Peer
+from guerdon.serve.dispatch.dispatcher import Dispatcher, DispatchLimits
+from guerdon.serve.dispatch.handles import WorkerHandle
 from guerdon.serve.http.access_log import ServerLog
 from guerdon.serve.http.api_keys import ApiKeys
 from guerdon.serve.http.app import create_app
@@ -31,7 +31,7 @@ from guerdon.serve.http.tracing import tracing
 from guerdon.serve.http.websocket import GOODBYE_SECONDS
 from guerdon.serve.journal.store import Journal
 from guerdon.serve.options import ServeOptions, is_loopback
-from guerdon.serve.worker.entry import tune_gc, uvloop_factory
+from guerdon.serve.runtime import tune_gc, uvloop_factory
 
 _POLL = 0.02
 _HANDOVER_SECONDS = 5.0
@@ -44,8 +44,8 @@ class RewardMount:
 
     name: str
     version: str
-    hire: Callable[[], Peer]
-    limits: DeskLimits
+    spawn_worker: Callable[[], WorkerHandle]
+    limits: DispatchLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,13 @@ class HttpServer:
 
     def __init__(self, options: ServeOptions, mounts: Sequence[RewardMount], log: ServerLog) -> None:
         self._options, self._log = options, log
-        self.desks = {mount.name: Desk(mount.name, mount.hire, mount.limits) for mount in mounts}
+        self.dispatchers = {
+            mount.name: Dispatcher(mount.name, mount.spawn_worker, mount.limits) for mount in mounts
+        }
         journal = Journal(options.journal, max_bytes=options.journal_bytes) if options.journal else None
         versions = {mount.name: mount.version for mount in mounts}
         self.pipeline = RequestPipeline(
-            self.desks,
+            self.dispatchers,
             keys=ApiKeys(options.keys, options.api_keys_file),
             metrics=Metrics(versions, self._gauges(journal)),
             log=log,
@@ -96,13 +98,13 @@ class HttpServer:
         self._server = _UvicornServer(self._config(), self)
 
     def _gauges(self, journal: Journal | None) -> Gauges:
-        desks = self.desks.values()
+        dispatchers = self.dispatchers.values()
         return Gauges(
-            queue_depth=lambda: sum(desk.waiting for desk in desks),
-            in_flight=lambda: sum(desk.in_hand for desk in desks),
+            queue_depth=lambda: sum(dispatcher.queued for dispatcher in dispatchers),
+            in_flight=lambda: sum(dispatcher.in_flight for dispatcher in dispatchers),
             sockets=lambda: len(self.pipeline.sockets),
-            workers=lambda: sum(desk.workers for desk in desks),
-            restarts=lambda: _summed(desk.restarts for desk in desks),
+            workers=lambda: sum(dispatcher.workers for dispatcher in dispatchers),
+            restarts=lambda: _summed(dispatcher.restarts for dispatcher in dispatchers),
             draining=lambda: self.pipeline.draining,
             journal_dropped=None if journal is None else lambda: journal.dropped,
         )
@@ -171,14 +173,14 @@ class HttpServer:
 
     async def _serve(self, listener: socket.socket) -> None:
         try:
-            await asyncio.gather(*(desk.start() for desk in self.desks.values()))
+            await asyncio.gather(*(dispatcher.start() for dispatcher in self.dispatchers.values()))
             tune_gc()
             sweeping = asyncio.create_task(self._sweep())
             await self._server.serve([listener])
             sweeping.cancel()
         finally:
-            for desk in self.desks.values():
-                desk.close()
+            for dispatcher in self.dispatchers.values():
+                dispatcher.close()
 
     async def _sweep(self) -> None:
         while True:
@@ -223,8 +225,8 @@ class HttpServer:
         while self._in_flight() and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
             await asyncio.sleep(_POLL)
         refused = self._in_flight()
-        for desk in self.desks.values():
-            desk.refuse_all(503, "draining", STOPPING)
+        for dispatcher in self.dispatchers.values():
+            dispatcher.refuse_all(503, "draining", STOPPING)
         for protocol in self._protocols():
             protocol.refuse_arriving()
         for open_socket in list(pipeline.sockets):
@@ -244,13 +246,13 @@ class HttpServer:
 
     async def _close(self) -> None:
         until = time.monotonic() + GOODBYE_SECONDS
-        await asyncio.gather(*(desk.stop() for desk in self.desks.values()))
+        await asyncio.gather(*(dispatcher.stop() for dispatcher in self.dispatchers.values()))
         while self.pipeline.sockets and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
             await asyncio.sleep(_POLL)
 
     def _in_flight(self) -> int:
         """Requests that wait, are in the works, or whose body or response is on its way."""
-        asked = sum(desk.in_hand for desk in self.desks.values())
+        asked = sum(dispatcher.in_flight for dispatcher in self.dispatchers.values())
         arriving = sum(protocol.is_arriving for protocol in self._protocols())
         return max(asked + arriving, len(self._server.server_state.tasks))
 

@@ -156,8 +156,8 @@ class WebSocketConnection(asyncio.Protocol):
         """Read no more while too much is in flight, or while the client does not take its answers."""
         if self._closing:
             return
-        desk = self._endpoint.desk if self._endpoint is not None else None
-        full = desk is not None and desk.is_full
+        dispatcher = self._endpoint.dispatcher if self._endpoint is not None else None
+        full = dispatcher is not None and dispatcher.is_full
         waiting = 0 if self._environment is None else self._environment.waiting
         hold = self._stuck or full or len(self._flying) + waiting >= _IN_FLIGHT
         if hold and not self._paused:

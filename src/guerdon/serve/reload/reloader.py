@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from guerdon.errors import CrashError, RewardError, error_of_kind, kind_of
 from guerdon.reward.loading.modules import loaded_files
 from guerdon.reward.registry import get_reward_function
-from guerdon.scoring.process.ipc import Frames, frame
+from guerdon.scoring.process.ipc import FrameDecoder, frame
 from guerdon.serve.options import ServeOptions
 from guerdon.serve.run import RewardSpec, bind_socket, new_server, resolve_rewards, server_url, spec_of
 
@@ -62,7 +62,7 @@ def load_specs(wanted: Sequence[RewardRef], options: ServeOptions) -> list[Rewar
     rewards = []
     for each in wanted:
         reward = get_reward_function(each.spec, **each.parameters)
-        rewards.append(reward if each.name is None else reward.named(each.name))
+        rewards.append(reward if each.name is None else reward.with_name(each.name))
     return [spec_of(reward, options) for reward in resolve_rewards(rewards)]
 
 
@@ -236,7 +236,7 @@ class ServerProcess:
 
     def __init__(self, options: ServeOptions, wanted: Sequence[RewardRef], listener: socket.socket) -> None:
         self.started = time.time_ns()
-        self._frames = Frames()
+        self._frames = FrameDecoder()
         self._link, theirs = socket.socketpair()
         with theirs:
             self._process = _start(theirs, listener)
@@ -293,7 +293,7 @@ def _start(theirs: socket.socket, listener: socket.socket) -> subprocess.Popen[b
 def main(fd: int, listener_fd: int) -> None:
     """The whole life of a process that serves; what it serves comes over the socket ``fd``."""
     with socket.socket(fileno=fd) as link, socket.socket(fileno=listener_fd) as listener:
-        frames = Frames()
+        frames = FrameDecoder()
         messages: list[Any] = []
         while not messages:
             if not (data := link.recv(_PIECE)):
@@ -305,7 +305,7 @@ def main(fd: int, listener_fd: int) -> None:
 
 def _serve(
     link: socket.socket,
-    frames: Frames,
+    frames: FrameDecoder,
     listener: socket.socket,
     options: ServeOptions,
     wanted: Sequence[RewardRef],
@@ -336,7 +336,7 @@ def _serve(
         tell("failed", kind_of(error), message, watched_files(error))
 
 
-def _obey(link: socket.socket, frames: Frames, server: Any) -> None:
+def _obey(link: socket.socket, frames: FrameDecoder, server: Any) -> None:
     """Stop when the process that watches says so, or is gone."""
     with contextlib.suppress(OSError):
         while data := link.recv(_PIECE):

@@ -5,130 +5,142 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from guerdon.errors import DeadlineError, ExecutionError
+from guerdon.scoring.evaluate import timeout_message
 from guerdon.scoring.outcome import Outcome, failure
-from guerdon.scoring.process.ipc import Slot
-from guerdon.scoring.worker.entry import overran
+from guerdon.scoring.process.ipc import StatusPage
+from guerdon.scoring.worker.tracing import TracedCoroutine
 from guerdon.serve.formats.base import RefusedError
-from guerdon.serve.messages import TOGETHER, Answer, Call
-from guerdon.serve.worker.handler import NOTHING, Servant, broken, refusal
-from guerdon.serve.worker.tasks import Work, known_of
+from guerdon.serve.messages import TOGETHER, WorkerReply, WorkerRequest
+from guerdon.serve.worker.handler import NOTHING, RequestHandler, broken, refusal
+from guerdon.serve.worker.tasks import ScoringTask, known_outcome
 
 _GRACE = 0.2
 """Seconds that a coroutine has to end once it is cancelled."""
-Reply = Callable[[Answer], None]
+OnReply = Callable[[WorkerReply], None]
 
 
-class Flights:
-    """The calls in flight on this event loop; ``sweep`` is to be called some twenty times a second."""
+class ConcurrentExecutor:
+    """Runs many calls at once on this event loop; call ``cancel_overdue`` some twenty times a second."""
 
-    def __init__(self, servant: Servant, timeout: float, concurrency: int) -> None:
-        self._servant, self._timeout, self._concurrency = servant, timeout, concurrency
-        self._waiting: deque[_Flight] = deque()
-        self._flying: dict[_Flight, None] = {}
-        """By the moment they took off."""
+    def __init__(self, handler: RequestHandler, timeout: float, concurrency: int) -> None:
+        self._handler, self._timeout, self._concurrency = handler, timeout, concurrency
+        self._waiting: deque[SampleTask] = deque()
+        self._running: dict[SampleTask, None] = {}
+        """In the order of their start."""
 
-    def begin(self, call: Call, reply: Reply) -> None:
+    def begin(self, call: WorkerRequest, reply: OnReply) -> None:
         """Answer a call; ``reply`` is called once, at once or later."""
         started = time.perf_counter()
         try:
             if call.outcomes is not None:
-                reply(self._servant.finished(call, started))
+                reply(self._handler.finished(call, started))
                 return
-            work = self._servant.work(call)
+            work = self._handler.work(call)
         except RefusedError as refused:
             reply(refusal(call, refused, started))
             return
         except Exception as error:  # the edge: a metadata class may have the user's validators
             reply(broken(call, error, started))
             return
-        if call.read_only and (rest := work.rest(call.id, 0.0, (), NOTHING)) is not None:
+        if call.parse_only and (rest := work.rest(call.id, 0.0, (), NOTHING)) is not None:
             reply(rest)
             return
-        _Party(self, call, work, started, reply).begin()
+        CallGroup(self, call, work, started, reply).begin()
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is in flight."""
-        return not self._flying and not self._waiting
+        """Whether nothing runs or waits."""
+        return not self._running and not self._waiting
 
-    def sweep(self) -> None:
+    def cancel_overdue(self) -> None:
         """End what is over its deadline; what refuses to end is left behind."""
         now = time.monotonic()
-        for flight in list(self._flying):
-            if now - flight.started <= self._timeout:
-                return  # the others took off later
-            if not flight.over:
-                flight.over = True
-                flight.task.cancel()
-            elif now - flight.started > self._timeout + _GRACE:
-                flight.land(failure(DeadlineError.kind, overran(self._servant.reward.name, self._timeout)))
+        for task in list(self._running):
+            if now - task.started <= self._timeout:
+                return  # the others started later
+            if not task.over:
+                task.over = True
+                task.future.cancel()
+            elif now - task.started > self._timeout + _GRACE:
+                task.finish(
+                    failure(DeadlineError.kind, timeout_message(self._handler.reward.name, self._timeout))
+                )
 
-    def take_off(self, flight: _Flight) -> None:
-        """Start a flight, now or once another one has landed."""
-        if len(self._flying) >= self._concurrency:
-            self._waiting.append(flight)
+    def start(self, task: SampleTask) -> None:
+        """Start a task, now or once another one has finished."""
+        if len(self._running) >= self._concurrency:
+            self._waiting.append(task)
             return
-        flight.started = time.monotonic()
-        self._flying[flight] = None
-        flight.task = asyncio.get_running_loop().create_task(flight.run())
+        task.started = time.monotonic()
+        self._running[task] = None
+        task.future = asyncio.get_running_loop().create_task(task.run())
 
-    def landed(self, flight: _Flight) -> None:
+    def on_finished(self, task: SampleTask) -> None:
         """Make room for the next."""
-        self._flying.pop(flight, None)
-        while self._waiting and len(self._flying) < self._concurrency:
-            self.take_off(self._waiting.popleft())
+        self._running.pop(task, None)
+        while self._waiting and len(self._running) < self._concurrency:
+            self.start(self._waiting.popleft())
 
     @property
-    def slot(self) -> Slot:
-        return self._servant.slot
+    def status_page(self) -> StatusPage:
+        return self._handler.status_page
 
     @property
     def name(self) -> str:
-        return self._servant.reward.name
+        return self._handler.reward.name
 
     @property
     def timeout(self) -> float:
         return self._timeout
 
 
-class _Party:
-    """The flights of one call, which is answered once all have landed."""
+class CallGroup:
+    """The tasks of one call, which is answered once all have finished."""
 
-    def __init__(self, flights: Flights, call: Call, work: Work, started: float, reply: Reply) -> None:
-        self._flights, self.call, self.work = flights, call, work
+    def __init__(
+        self,
+        executor: ConcurrentExecutor,
+        call: WorkerRequest,
+        work: ScoringTask,
+        started: float,
+        reply: OnReply,
+    ) -> None:
+        self._executor, self.call, self.work = executor, call, work
         self._started, self._reply = started, reply
-        known = call.known or NOTHING
-        self._results: list[Any] = [known_of(known, i) or item for i, item in enumerate(work.items)]
+        known = call.known_outcomes or NOTHING
+        self._results: list[Any] = [known_outcome(known, i) or item for i, item in enumerate(work.items)]
         self._open = [i for i, item in enumerate(self._results) if not isinstance(item, Outcome)]
         self._left = len(self._open)
 
     def begin(self) -> None:
         if not self._open:
             self._answer()
-        elif self.work.whole and not self.call.careful:
+        elif self.work.whole and not self.call.one_by_one:
             self._left = 1
-            self._flights.take_off(_Flight(self._flights, self, None, self.work.fly_all(list(self._results))))
-        elif self.call.careful:
+            self._executor.start(
+                SampleTask(self._executor, self, None, self.work.arun_all(list(self._results)))
+            )
+        elif self.call.one_by_one:
             self._next()
         else:
             for i in self._open:
-                self._flights.take_off(self._flight(i))
+                self._executor.start(self._task(i))
 
-    def _flight(self, i: int) -> _Flight:
-        return _Flight(self._flights, self, i, self.work.fly(self._results[i]))
+    def _task(self, i: int) -> SampleTask:
+        return SampleTask(self._executor, self, i, self.work.arun(self._results[i]))
 
     def _next(self) -> None:
-        self._flights.take_off(self._flight(self._open[len(self._open) - self._left]))
+        self._executor.start(self._task(self._open[len(self._open) - self._left]))
 
-    def landed(self, index: int | None, result: Any) -> None:
+    def on_finished(self, index: int | None, result: Any) -> None:
         if index is not None:
             self._results[index] = result
         elif isinstance(result, Outcome):  # the whole was ended: which of them is at fault is not known
-            self.call, self._left = self.call._replace(careful=True), len(self._open)
+            self.call, self._left = self.call._replace(one_by_one=True), len(self._open)
             self._next()
             return
         else:
@@ -136,7 +148,7 @@ class _Party:
         self._left -= 1
         if not self._left:
             self._answer()
-        elif self.call.careful:
+        elif self.call.one_by_one:
             self._next()
 
     def _answer(self) -> None:
@@ -144,57 +156,40 @@ class _Party:
         self._reply(self.work.answer(self.call.id, seconds, self._results))
 
 
-class _Flight:
-    """One item of a call, or the whole of a batched one, on its way."""
+class SampleTask:
+    """One sample of a call, or the whole of a batched one."""
 
-    __slots__ = ("_coroutine", "_flights", "_index", "_landed", "_party", "over", "started", "task")
+    __slots__ = ("_coroutine", "_executor", "_finished", "_group", "_index", "future", "over", "started")
 
-    def __init__(self, flights: Flights, party: _Party, index: int | None, coroutine: Any) -> None:
-        self._flights, self._party, self._index, self._coroutine = flights, party, index, coroutine
-        self._landed = False
+    def __init__(
+        self, executor: ConcurrentExecutor, group: CallGroup, index: int | None, coroutine: Awaitable[Any]
+    ) -> None:
+        item = TOGETHER if index is None else index
+        self._coroutine = TracedCoroutine(coroutine, executor.status_page, group.call.id, item)
+        self._executor, self._group, self._index = executor, group, index
+        self._finished = False
         self.over = False
         self.started = 0.0
-        self.task: asyncio.Task[None]
+        self.future: asyncio.Task[None]
 
     async def run(self) -> None:
+        """Score to the end; what ends it is its failure."""
         try:
-            result = await self
+            result = await self._coroutine
         except (asyncio.CancelledError, GeneratorExit) as error:
+            if self._coroutine.closed:  # the loop is gone, and whoever waited for the result
+                return
             if self.over:
-                message = overran(self._flights.name, self._flights.timeout)
+                message = timeout_message(self._executor.name, self._executor.timeout)
                 result = failure(DeadlineError.kind, message)
             else:  # a reward may cancel itself, and find all tasks of the loop
                 message = f"the call was ended from within: {type(error).__name__}"
                 result = failure(ExecutionError.kind, message)
-        self.land(result)
+        self.finish(result)
 
-    def land(self, result: Any) -> None:
+    def finish(self, result: Any) -> None:
         """Hand the result on, once."""
-        if not self._landed:
-            self._landed = True
-            self._flights.landed(self)
-            self._party.landed(self._index, result)
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        """Each step tells the slot that it runs, so that the one that blocks is known."""
-        inner = self._coroutine.__await__()
-        slot, call = self._flights.slot, self._party.call.id
-        item = TOGETHER if self._index is None else self._index
-        step, value = inner.send, None
-        while True:
-            slot.start(call, item)
-            try:
-                awaited = step(value)
-            except StopIteration as stop:
-                return stop.value
-            finally:
-                slot.stop()
-            try:
-                value = yield awaited
-                step = inner.send
-            except GeneratorExit:  # the loop is gone, and whoever waited for the result
-                self._landed = True
-                inner.close()
-                raise
-            except BaseException as error:  # a cancellation is the inner coroutine's to deal with
-                step, value = inner.throw, error
+        if not self._finished:
+            self._finished = True
+            self._executor.on_finished(self)
+            self._group.on_finished(self._index, result)

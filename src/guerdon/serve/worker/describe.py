@@ -14,7 +14,7 @@ from guerdon.reward.binding.conventions import POINTWISE, STANDARD_NAMES
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.scorers.base import FunctionScorer
 from guerdon.serve.models import ServerInfo
-from guerdon.serve.worker.handler import Servant
+from guerdon.serve.worker.handler import RequestHandler
 
 _TRUTHS = ("ground_truth", "answer")
 
@@ -50,10 +50,10 @@ class Description:
         }
 
 
-def describe(servant: Servant, info: Any = None) -> Description:
-    """The description of a servant's reward; ``info`` is what its RewardServer says of itself."""
-    reward = servant.reward
-    schema = servant.served.metadata_cls
+def describe(handler: RequestHandler, info: Any = None) -> Description:
+    """The description of a handler's reward; ``info`` is what its RewardServer says of itself."""
+    reward = handler.reward
+    schema = handler.served.metadata_cls
     return Description(
         name=reward.name,
         version=reward.version,
@@ -63,7 +63,7 @@ def describe(servant: Servant, info: Any = None) -> Description:
         columns=tuple(_columns(reward)),
         is_async=reward.is_async,
         is_batch=reward.is_batch,
-        direct=servant.direct,
+        direct=handler.direct,
     )
 
 

@@ -1,36 +1,38 @@
-"""Resident: what a worker process, or a thread beside a RewardServer, runs to answer the server's calls."""
+"""WorkerProgram: what a worker process, or a thread beside a RewardServer, runs to answer the server's calls."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import inspect
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from guerdon.checks import text_of
 from guerdon.errors import RewardError, kind_of
 from guerdon.reward.function import RewardFunction
-from guerdon.scoring.process.ipc import Frames, Slot, frame
-from guerdon.scoring.worker.entry import Resident, inside_worker, receive, resident_bytes
-from guerdon.serve.messages import Answer, Call
-from guerdon.serve.worker.async_executor import Flights
+from guerdon.scoring.process.ipc import FrameDecoder, StatusPage, frame
+from guerdon.scoring.process.program import WorkerProgram
+from guerdon.scoring.worker.connection import receive, resident_bytes
+from guerdon.scoring.worker.entry import inside_worker
+from guerdon.serve.messages import WorkerReply, WorkerRequest
+from guerdon.serve.runtime import tune_gc, uvloop_factory
+from guerdon.serve.worker.async_executor import ConcurrentExecutor
 from guerdon.serve.worker.describe import Description, describe
-from guerdon.serve.worker.handler import ANSWER_FIELDS, Servant, packed, ran_out_of_memory
+from guerdon.serve.worker.handler import ANSWER_FIELDS, RequestHandler, packed, ran_out_of_memory
 
 _FLUSH_SECONDS = 0.005
 _BEAT_SECONDS = 0.05
 _READ_BYTES = 1 << 18
-_FAILURES = Answer._fields.index("failures")
+_FAILURES = WorkerReply._fields.index("failures")
 _PLAIN_FIELDS = 3
-"""How many fields of a Call there are where it is no more than a body."""
+"""How many fields of a WorkerRequest there are where it is no more than a body."""
 
 
-class RewardResident(Resident):
+class ServeWorker(WorkerProgram):
     """Answers calls for one reward until its socket closes or it is told to stop."""
 
     def __init__(self, reward: RewardFunction, timeout: float, concurrency: int) -> None:
@@ -39,68 +41,51 @@ class RewardResident(Resident):
     def prepare(self) -> None:
         self._reward.prepare()
 
-    def run(self, connection: socket.socket, frames: Frames, slot: Slot, pending: list[Any]) -> None:
+    def run(
+        self, connection: socket.socket, frames: FrameDecoder, status_page: StatusPage, pending: list[Any]
+    ) -> None:
         tune_gc()
-        servant = Servant(self._reward, slot)
-        if self._reward.is_async or servant.server is not None:
+        handler = RequestHandler(self._reward, status_page)
+        if self._reward.is_async or handler.server is not None:
             runner = asyncio.Runner(loop_factory=uvloop_factory())
             with runner:
-                runner.run(self.serve(servant, connection, frames, pending))
+                runner.run(self.serve(handler, connection, frames, pending))
                 os._exit(0)  # a task may hold on, and nobody waits for its result any more
-        _ready(connection, describe(servant))
-        _serve(servant, connection, frames, pending)
+        _ready(connection, describe(handler))
+        _serve(handler, connection, frames, pending)
 
     async def serve(
-        self, servant: Servant, connection: socket.socket, frames: Frames, pending: list[Any]
+        self, handler: RequestHandler, connection: socket.socket, frames: FrameDecoder, pending: list[Any]
     ) -> None:
-        """Answer calls on this event loop."""
-        await _Loop(servant, connection, frames, self._timeout, self._concurrency).serve(pending)
-
-
-def uvloop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's event loop where it is installed; it halves what the sockets cost."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return factory
-
-
-def tune_gc() -> None:
-    """Have the garbage collector look less often, in a process that does nothing but answer calls.
-
-    A request makes some ten objects that live until it is answered; by default the collector walks them and all
-    that lives longer once in a hundred requests, for a fifth of what these cost.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+        """WorkerReply calls on this event loop."""
+        await _Loop(handler, connection, frames, self._timeout, self._concurrency).serve(pending)
 
 
 def _ready(connection: socket.socket, description: Description) -> None:
     connection.sendall(frame(("ready", resident_bytes(), description)))
 
 
-def _serve(servant: Servant, connection: socket.socket, frames: Frames, pending: list[Any]) -> None:
+def _serve(
+    handler: RequestHandler, connection: socket.socket, frames: FrameDecoder, pending: list[Any]
+) -> None:
     """One call after the other; answers go back when a few milliseconds' worth have gathered."""
     pid = os.getpid()
-    while (message := receive(connection, frames, pending, None)) is not None and message[0] == "calls":
+    while (message := receive(connection, frames, pending, None)) is not None and message[0] == "requests":
         answers: list[Sequence[Any]] = []
         flushed = time.perf_counter()
         for fields in message[1]:
-            answer = servant.answer(Call(*fields))
+            answer = handler.answer(WorkerRequest(*fields))
             if os.getpid() != pid:
                 os._exit(0)  # a child that the reward forked and let return: its parent has the result
             answers.append(packed(answer))
             if ran_out_of_memory(answer):
-                connection.sendall(frame(("answers", answers)) + frame(("bye",)))
+                connection.sendall(frame(("replies", answers)) + frame(("exiting",)))
                 return
             if time.perf_counter() - flushed > _FLUSH_SECONDS:
-                connection.sendall(frame(("answers", answers)))
+                connection.sendall(frame(("replies", answers)))
                 answers, flushed = [], time.perf_counter()
         if answers:
-            connection.sendall(frame(("answers", answers)))
+            connection.sendall(frame(("replies", answers)))
 
 
 class _Loop:
@@ -108,33 +93,33 @@ class _Loop:
 
     def __init__(
         self,
-        servant: Servant,
+        handler: RequestHandler,
         connection: socket.socket,
-        frames: Frames,
+        frames: FrameDecoder,
         timeout: float,
         concurrency: int,
     ) -> None:
-        self._servant, self._connection, self._frames = servant, connection, frames
-        self._flights = Flights(servant, timeout, concurrency)
+        self._handler, self._connection, self._frames = handler, connection, frames
+        self._executor = ConcurrentExecutor(handler, timeout, concurrency)
         self._answers: list[Sequence[Any]] = []
         self._out = bytearray()
         # Kept: a fresh one for every read would be mapped and unmapped by the system each time.
         self._buffer = memoryview(bytearray(_READ_BYTES))
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
-        self._writing = self._told_to_stop = False
+        self._writing = self._stop_requested = False
         self._pid = os.getpid()
 
     async def serve(self, pending: list[Any]) -> None:
         self._connection.setblocking(False)
-        server = self._servant.server
+        server = self._handler.server
         try:
             if server is not None:
                 await _maybe(server.setup())
-            description = describe(self._servant, None if server is None else await _maybe(server.info()))
+            description = describe(self._handler, None if server is None else await _maybe(server.info()))
         except (Exception, SystemExit) as error:  # the edge to the user's hooks: the server does not start
             message = str(error) if isinstance(error, RewardError) else text_of(error)
-            self._write(frame(("unready", kind_of(error), message)))
+            self._write(frame(("setup_failed", kind_of(error), message)))
             return
         self._write(frame(("ready", resident_bytes(), description)))
         self._loop.add_reader(self._connection.fileno(), self._read)
@@ -144,12 +129,12 @@ class _Loop:
         await self._ended.wait()
         heart.cancel()
         self._loop.remove_reader(self._connection.fileno())
-        if server is not None and self._told_to_stop:
+        if server is not None and self._stop_requested:
             try:
                 await _maybe(server.cleanup())
             except (Exception, SystemExit) as error:  # the edge, as above; the server ends all the same
-                self._write(frame(("unclean", kind_of(error), text_of(error))))
-        self._write(frame(("bye",)))
+                self._write(frame(("cleanup_failed", kind_of(error), text_of(error))))
+        self._write(frame(("exiting",)))
 
     def _read(self) -> None:
         try:
@@ -166,38 +151,38 @@ class _Loop:
         self._flush()
 
     def _take(self, message: Any) -> None:
-        if message[0] != "calls":
-            self._told_to_stop = True
+        if message[0] != "requests":
+            self._stop_requested = True
             self._ended.set()
-        elif self._servant.direct:
+        elif self._handler.direct:
             flushed = time.perf_counter()
-            servant = self._servant
+            handler = self._handler
             for fields in message[1]:
                 if len(fields) == _PLAIN_FIELDS:
-                    answer = servant.answer_plain(*fields)
+                    answer = handler.answer_plain(*fields)
                 else:
-                    answer = packed(servant.answer(Call(*fields)))
+                    answer = packed(handler.answer(WorkerRequest(*fields)))
                 self._answers.append(answer)
                 if len(answer) > ANSWER_FIELDS or answer[_FAILURES] is not None:
-                    self._look_after_failures(Answer(*answer))
+                    self._look_after_failures(WorkerReply(*answer))
                     if self._ended.is_set():
                         return
                 if time.perf_counter() - flushed > _FLUSH_SECONDS:
                     self._flush()
                     flushed = time.perf_counter()
-            servant.slot.stop()
-            servant.slot.beat()
+            handler.status_page.stop()
+            handler.status_page.beat()
         else:
             for fields in message[1]:
-                self._flights.begin(Call(*fields), self._reply)
+                self._executor.begin(WorkerRequest(*fields), self._reply)
 
-    def _reply(self, answer: Answer) -> None:
+    def _reply(self, answer: WorkerReply) -> None:
         if not self._answers:
             self._loop.call_soon(self._flush)
         self._answers.append(packed(answer))
         self._look_after_failures(answer)
 
-    def _look_after_failures(self, answer: Answer) -> None:
+    def _look_after_failures(self, answer: WorkerReply) -> None:
         if inside_worker() and ran_out_of_memory(answer):
             self._ended.set()
 
@@ -206,7 +191,7 @@ class _Loop:
             if os.getpid() != self._pid:
                 os._exit(0)  # a child that the reward forked and let return: its parent has the result
             answers, self._answers = self._answers, []
-            self._write(frame(("answers", answers)))
+            self._write(frame(("replies", answers)))
 
     def _write(self, data: bytes) -> None:
         self._out += data
@@ -229,8 +214,8 @@ class _Loop:
 
     async def _beat(self) -> None:
         while True:
-            self._servant.slot.beat()
-            self._flights.sweep()
+            self._handler.status_page.beat()
+            self._executor.cancel_overdue()
             await asyncio.sleep(_BEAT_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""Servant: what answers the server's calls, in the process where the reward is.
+"""What answers the server's calls, in the process where the reward is.
 
 It reads a request's body, scores what it holds and writes the response's body, so that the process which speaks
 HTTP parses nothing that a stranger sent and runs nothing that a user wrote.
@@ -12,7 +12,7 @@ import pickle
 import time
 from collections.abc import Callable, Mapping
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from guerdon.checks import text_of
 from guerdon.errors import InputError, MemoryLimitError, kind_of
@@ -20,44 +20,49 @@ from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import ServerScore
 from guerdon.reward.scorers.base import FunctionScorer
 from guerdon.scoring.outcome import Outcome, failure, pack
-from guerdon.scoring.process.ipc import Slot
+from guerdon.scoring.process.ipc import StatusPage
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.adaptive import AdaptiveFormat, ServerReader, reply_of, written_one
 from guerdon.serve.formats.base import ParsedRequest, RefusedError, RewardInfo, json_bytes, read_object
-from guerdon.serve.messages import TOGETHER, Answer, Call
-from guerdon.serve.worker.tasks import SampleWork, ServerWork, Work, failures_of, items_of, known_of
-
-if TYPE_CHECKING:
-    from guerdon.serve.reward_server import RewardServer
+from guerdon.serve.messages import TOGETHER, WorkerReply, WorkerRequest
+from guerdon.serve.worker.tasks import (
+    RewardFunctionTask,
+    RewardServerTask,
+    ScoringServer,
+    ScoringTask,
+    failures_of,
+    known_outcome,
+    samples_of_rows,
+)
 
 _AWAITS = {"GET_AWAITABLE", "GET_ANEXT", "SEND", "BEFORE_ASYNC_WITH", "YIELD_VALUE"}
 _ADAPTIVE = next(i for i, format in enumerate(FORMATS) if isinstance(format, AdaptiveFormat))
 ANSWER_FIELDS = 7
-"""How many fields of an Answer travel where the rest is as it is by default."""
+"""How many fields of an WorkerReply travel where the rest is as it is by default."""
 NOTHING: Mapping[int, Outcome] = {}
 
 
-class Servant:
+class RequestHandler:
     """Answers calls for one reward, one after the other; ``async_executor`` runs many at once."""
 
-    def __init__(self, reward: RewardFunction, slot: Slot) -> None:
-        self.reward, self.slot = reward, slot
-        self.server = server_behind(reward)
-        self.served = served_of(reward)
+    def __init__(self, reward: RewardFunction, status_page: StatusPage) -> None:
+        self.reward, self.status_page = reward, status_page
+        self.server = reward_server_of(reward)
+        self.served = reward_info_of(reward)
         self.direct = not reward.is_async or never_suspends(_awaited(reward))
         """Whether an answer needs no event loop that turns meanwhile."""
-        self._reader = ServerReader(self.server) if self.server is not None else None
+        self._reader = ServerReader(self.server.metadata_cls) if self.server is not None else None
         quick = self.direct and self.server is not None and not self.server.overrides_batch_score()
         self._quick = _ADAPTIVE if quick else -1
 
-    def answer(self, call: Call) -> Answer:
+    def answer(self, call: WorkerRequest) -> WorkerReply:
         """The answer to a call of a reward that never waits; raises nothing but what ends the process."""
         started = time.perf_counter()
         try:
             if call.outcomes is not None:
                 return self.finished(call, started)
             work = self.work(call)
-            if call.read_only and (rest := work.rest(call.id, 0.0, (), NOTHING)) is not None:
+            if call.parse_only and (rest := work.rest(call.id, 0.0, (), NOTHING)) is not None:
                 return rest
             return self._scored(call, work, started)
         except RefusedError as refused:
@@ -65,28 +70,28 @@ class Servant:
         except Exception as error:  # the edge: a metadata class may have the user's validators
             return broken(call, error, started)
         finally:
-            self.slot.stop()
+            self.status_page.stop()
 
     def answer_plain(
         self, identity: int, choices: tuple[tuple[int, str], ...], body: bytes
     ) -> tuple[Any, ...]:
         """As ``answer`` for a call that is no more than a body, with the answer packed.
 
-        One request for a RewardServer takes a short way here. The slot is left as it is: whoever answers several
+        One request for a RewardServer takes a short way here. The status_page is left as it is: whoever answers several
         calls stops it after the last.
         """
         choice = choices[0]
         reader, server, started = self._reader, self.server, time.monotonic()
         if choice[0] != self._quick or choice[1] == "batch_score" or reader is None or server is None:
-            return packed(self.answer(Call(identity, choices, body)))
+            return packed(self.answer(WorkerRequest(identity, choices, body)))
         try:
             request = reader.one(choice[1], body)
         except Exception:  # the user's own validators: what they raise is told there
             request = None
         if request is None:  # it is in another format, or malformed
-            return packed(self.answer(Call(identity, choices, body)))
+            return packed(self.answer(WorkerRequest(identity, choices, body)))
         number = request.__dict__["id"]
-        self.slot.begin(identity, started)
+        self.status_page.begin(identity, started)
         try:
             value: Any = server.score(request)
             try:
@@ -105,36 +110,36 @@ class Servant:
             return (identity, seconds, status, response, (reply[0],), None, choice)
         return (identity, seconds, status, response, (None,), failures_of((reply,)), choice)
 
-    def work(self, call: Call) -> Work:
+    def work(self, call: WorkerRequest) -> ScoringTask:
         """What a call asks. Raises RefusedError."""
         if call.rows is not None:
-            return SampleWork(self.reward, self.served, ParsedRequest(items_of(call.rows)))
+            return RewardFunctionTask(self.reward, self.served, ParsedRequest(samples_of_rows(call.rows)))
         choice = call.choices[0] if len(call.choices) == 1 else _chosen(call)
         format = FORMATS[choice[0]]
         if self._reader is not None and isinstance(format, AdaptiveFormat):
             assert self.server is not None
             asked = self._reader.read(choice[1], call.body)
-            return ServerWork(self.server, self.reward, asked, choice)
+            return RewardServerTask(self.server, self.reward, asked, choice)
         samples = format.read(choice[1], call.body, self.served)
-        return SampleWork(self.reward, self.served, samples, choice, format)
+        return RewardFunctionTask(self.reward, self.served, samples, choice, format)
 
-    def finished(self, call: Call, started: float) -> Answer:
+    def finished(self, call: WorkerRequest, started: float) -> WorkerReply:
         """The response to a call whose parts have all been scored."""
         assert call.outcomes is not None
         (choice,) = call.choices
         asked = ParsedRequest([], pickle.loads(call.context))
-        work = SampleWork(self.reward, self.served, asked, choice, FORMATS[choice[0]])
+        work = RewardFunctionTask(self.reward, self.served, asked, choice, FORMATS[choice[0]])
         return work.answer(call.id, time.perf_counter() - started, call.outcomes)
 
-    def _scored(self, call: Call, work: Work, started: float) -> Answer:
-        items, known, start = work.items, call.known or NOTHING, self.slot.start
+    def _scored(self, call: WorkerRequest, work: ScoringTask, started: float) -> WorkerReply:
+        items, known, start = work.items, call.known_outcomes or NOTHING, self.status_page.start
         count = len(items)
-        if work.whole and not call.careful and count > 1:
+        if work.whole and not call.one_by_one and count > 1:
             start(call.id, TOGETHER)
-            results = work.run_all([known_of(known, i) or item for i, item in enumerate(items)])
+            results = work.run_all([known_outcome(known, i) or item for i, item in enumerate(items)])
             return work.answer(call.id, time.perf_counter() - started, results)
         start(call.id)
-        results = work.run_each(known, self.slot)
+        results = work.run_each(known, self.status_page)
         if len(results) < count:
             rest = work.rest(call.id, time.perf_counter() - started, results, known)
             assert rest is not None
@@ -142,12 +147,14 @@ class Servant:
         return work.answer(call.id, time.perf_counter() - started, results)
 
 
-def packed(answer: Answer) -> tuple[Any, ...]:
+def packed(answer: WorkerReply) -> tuple[Any, ...]:
     """An answer as a plain tuple, which is quicker to pickle, without fields that are as they are by default."""
     return tuple(answer) if answer.status == 0 else tuple(answer[:ANSWER_FIELDS])
 
 
-def refusal(call: Call, refused: RefusedError, started: float, kind: str = InputError.kind) -> Answer:
+def refusal(
+    call: WorkerRequest, refused: RefusedError, started: float, kind: str = InputError.kind
+) -> WorkerReply:
     """The answer to a call that is not scored."""
     detail = refused.detail
     message = detail if isinstance(detail, str) else "; ".join(_sentence(item) for item in detail[:3])
@@ -156,21 +163,21 @@ def refusal(call: Call, refused: RefusedError, started: float, kind: str = Input
         body = FORMATS[index].refused_frame(refused.id, kind, message)
     else:
         body = json_bytes({"detail": detail, "error": {"kind": kind, "message": message}})
-    return Answer(call.id, time.perf_counter() - started, refused.status, body, choice=call.choices[0])
+    return WorkerReply(call.id, time.perf_counter() - started, refused.status, body, choice=call.choices[0])
 
 
-def broken(call: Call, error: Exception, started: float) -> Answer:
+def broken(call: WorkerRequest, error: Exception, started: float) -> WorkerReply:
     """The answer to a call that could not be read or written for what code of the user's raised."""
     kind, message = kind_of(error), text_of(error)
     if call.rows is not None:
         outcomes = (failure(kind, message),) * len(call.rows)
-        return Answer(call.id, time.perf_counter() - started, outcomes=outcomes)
+        return WorkerReply(call.id, time.perf_counter() - started, outcomes=outcomes)
     identity = FORMATS[call.choices[0][0]].identity_of(call.body)
     answer = refusal(call, RefusedError(500, message, identity), started, kind)
     return answer._replace(failures={kind: 1})
 
 
-def ran_out_of_memory(answer: Answer) -> bool:
+def ran_out_of_memory(answer: WorkerReply) -> bool:
     """Whether a sample did; the heap of a process in which that happened is not one to go on with."""
     if answer.failures is not None:
         return MemoryLimitError.kind in answer.failures
@@ -182,7 +189,7 @@ def _sentence(problem: Mapping[str, Any]) -> str:
     return f"{place}: {problem['msg']}"
 
 
-def _chosen(call: Call) -> tuple[int, str]:
+def _chosen(call: WorkerRequest) -> tuple[int, str]:
     """The format whose shape a body has, and the operation that its fields mean."""
     body = read_object(call.body)
     mine = [(index, op) for index, op in call.choices if FORMATS[index].claims(op, body)]
@@ -195,14 +202,14 @@ def _chosen(call: Call) -> tuple[int, str]:
     )
 
 
-def served_of(reward: RewardFunction) -> RewardInfo:
+def reward_info_of(reward: RewardFunction) -> RewardInfo:
     """What formats may know of a reward."""
-    server = server_behind(reward)
+    server = reward_server_of(reward)
     schema = server.metadata_cls if server is not None else reward.options.metadata_schema
     return RewardInfo(reward.name, reward.version, reward.parameters, schema)
 
 
-def server_behind(reward: RewardFunction) -> RewardServer[Any] | None:
+def reward_server_of(reward: RewardFunction) -> ScoringServer | None:
     """The RewardServer whose ``score`` the reward calls, where that is what it is."""
     scorer = reward.scorer
     function = scorer.function if isinstance(scorer, FunctionScorer) else None
@@ -212,7 +219,7 @@ def server_behind(reward: RewardFunction) -> RewardServer[Any] | None:
 
 def _awaited(reward: RewardFunction) -> Callable[..., Any] | None:
     """The async function behind a reward, where it is the only one."""
-    server = server_behind(reward)
+    server = reward_server_of(reward)
     if server is not None:
         return None if server.overrides_batch_score() else server.score
     scorer = reward.scorer

@@ -1,4 +1,4 @@
-"""Link: a reward that answers in the process which started the server, not in a worker of the server's own.
+"""A reward that answers in the process which started the server, not in a worker of the server's own.
 
 A RewardServer is an object of its user's: it may hold a loaded model or a connection, and there is one of it. So it
 stays where it was made and answers on an event loop in a thread, while the server listens in a process of its own,
@@ -20,9 +20,10 @@ from typing import Any
 from guerdon.errors import CrashError
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.process.channel import Channel, Ends
-from guerdon.scoring.process.ipc import Frames, Slot
-from guerdon.serve.worker.entry import RewardResident, uvloop_factory
-from guerdon.serve.worker.handler import Servant
+from guerdon.scoring.process.ipc import FrameDecoder, StatusPage
+from guerdon.serve.runtime import uvloop_factory
+from guerdon.serve.worker.entry import ServeWorker
+from guerdon.serve.worker.handler import RequestHandler
 
 log = logging.getLogger("guerdon.serve")
 
@@ -60,7 +61,7 @@ def _complain(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         loop.default_exception_handler(context)
 
 
-class LinkPeer(Channel):
+class InProcessHandle(Channel):
     """The server's end: asks the process that started it for a thread that answers."""
 
     def __init__(self, control: socket.socket) -> None:
@@ -99,27 +100,29 @@ class LinkPeer(Channel):
         return "ended"
 
 
-class LinkHost:
+class InProcessHost:
     """The reward's end: the thread that answers the server's calls."""
 
     def __init__(self, reward: RewardFunction, timeout: float, concurrency: int) -> None:
         self._reward = reward
-        self._resident = RewardResident(reward, timeout, concurrency)
+        self._program = ServeWorker(reward, timeout, concurrency)
         self._answering: threading.Thread | None = None
 
-    def answer_on(self, fd: int, slot_fd: int) -> None:
+    def answer_on(self, fd: int, status_fd: int) -> None:
         """Have a new thread answer what comes over a channel."""
-        thread = threading.Thread(target=self._answer, args=(fd, slot_fd), name="guerdon-reward", daemon=True)
+        thread = threading.Thread(
+            target=self._answer, args=(fd, status_fd), name="guerdon-reward", daemon=True
+        )
         self._answering = thread
         thread.start()
 
-    def _answer(self, fd: int, slot_fd: int) -> None:
-        slot = Slot(slot_fd)
-        os.close(slot_fd)  # the page stays mapped
+    def _answer(self, fd: int, status_fd: int) -> None:
+        status_page = StatusPage(status_fd)
+        os.close(status_fd)  # the page stays mapped
         try:
             with socket.socket(fileno=fd) as connection, _loop() as loop:
-                servant = Servant(self._reward, slot)
-                loop.run_until_complete(self._resident.serve(servant, connection, Frames(), []))
+                handler = RequestHandler(self._reward, status_page)
+                loop.run_until_complete(self._program.serve(handler, connection, FrameDecoder(), []))
         except _Abandoned:
             return
 

@@ -7,33 +7,44 @@ import pickle
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
+
+from pydantic import BaseModel
 
 from guerdon.errors import InvalidResultError
 from guerdon.reward.function import RewardFunction
+from guerdon.scoring.evaluate import ascore_samples, samples_of, score_samples
 from guerdon.scoring.outcome import Outcome, pack
-from guerdon.scoring.process.ipc import Slot
+from guerdon.scoring.process.ipc import StatusPage
 from guerdon.scoring.row_pickle import row_bytes
-from guerdon.scoring.worker.entry import ascore_samples, samples_of, score_samples
 from guerdon.serve.formats.adaptive import EncodedResponse, ServerRequests, reply_of, written
 from guerdon.serve.formats.base import Format, ParsedRequest, RewardInfo
-from guerdon.serve.messages import EVERY, Answer
+from guerdon.serve.messages import EVERY, WorkerReply
 from guerdon.types import Sample
-
-if TYPE_CHECKING:
-    from guerdon.serve.reward_server import RewardServer
-
 
 _PART_SECONDS = 0.02
 """How long a call may go on before what is left of it is given back, for other workers to share."""
 
 
-def known_of(known: Mapping[int, Outcome], item: int) -> Outcome | None:
+def known_outcome(known: Mapping[int, Outcome], item: int) -> Outcome | None:
     """What is known of an item before it is scored: its own outcome, or that of all."""
     return known.get(item) or known.get(EVERY)
 
 
-class Work(ABC):
+class ScoringServer(Protocol):
+    """What a worker needs of a RewardServer."""
+
+    metadata_cls: type[BaseModel]
+
+    def score(self, request: Any) -> Any: ...
+    def batch_score(self, requests: Any) -> Any: ...
+    def overrides_batch_score(self) -> bool: ...
+    def info(self) -> Any: ...
+    def setup(self) -> Any: ...
+    def cleanup(self) -> Any: ...
+
+
+class ScoringTask(ABC):
     """The items of one call; an item that is an Outcome already needs no scoring."""
 
     items: Sequence[Any]
@@ -47,42 +58,42 @@ class Work(ABC):
         """The result of one item of a sync reward, or of an async one that never waits; does not raise."""
 
     @abstractmethod
-    async def fly(self, item: Any) -> Any:
+    async def arun(self, item: Any) -> Any:
         """The result of one item of an async reward; does not raise but where it is cancelled."""
 
     def run_all(self, items: Sequence[Any]) -> list[Any]:
         """The results of all items at once, where ``whole``."""
         return [self.run(item) for item in items]
 
-    async def fly_all(self, items: Sequence[Any]) -> list[Any]:
+    async def arun_all(self, items: Sequence[Any]) -> list[Any]:
         """The async twin of ``run_all``."""
-        return [await self.fly(item) for item in items]
+        return [await self.arun(item) for item in items]
 
-    def run_each(self, known: Mapping[int, Outcome], slot: Slot) -> list[Any]:
-        """The results of the items one after the other, told to the slot; not all where that takes long."""
+    def run_each(self, known: Mapping[int, Outcome], status_page: StatusPage) -> list[Any]:
+        """The results of the items one after the other, told to the status_page; not all where that takes long."""
         results: list[Any] = []
         until = time.monotonic() + _PART_SECONDS
         for i, item in enumerate(self.items):
             now = time.monotonic()
             if now > until and i and self.divisible:
                 break
-            slot.step(i, now)
-            if known and (outcome := known_of(known, i)) is not None:
+            status_page.step(i, now)
+            if known and (outcome := known_outcome(known, i)) is not None:
                 results.append(outcome)
             else:
                 results.append(item if type(item) is Outcome else self.run(item))
         return results
 
     @abstractmethod
-    def answer(self, call_id: int, seconds: float, results: Sequence[Any]) -> Answer:
+    def answer(self, call_id: int, seconds: float, results: Sequence[Any]) -> WorkerReply:
         """The answer for the results of all items."""
 
-    def rest(self, call_id: int, seconds: float, results: Sequence[Any], known: Any) -> Answer | None:
+    def rest(self, call_id: int, seconds: float, results: Sequence[Any], known: Any) -> WorkerReply | None:
         """The results so far and the items that are left, for others to share; None where they cannot be."""
         return None
 
 
-class SampleWork(Work):
+class RewardFunctionTask(ScoringTask):
     """Samples for a RewardFunction."""
 
     def __init__(
@@ -105,29 +116,29 @@ class SampleWork(Work):
             return result
         return pack(self._reward.evaluate(item))
 
-    async def fly(self, item: Sample) -> Outcome:
+    async def arun(self, item: Sample) -> Outcome:
         return pack(await self._reward.aevaluate(item))
 
     def run_all(self, items: Sequence[Sample | Outcome]) -> list[Any]:
         return score_samples(self._reward, items)
 
-    async def fly_all(self, items: Sequence[Sample | Outcome]) -> list[Any]:
+    async def arun_all(self, items: Sequence[Sample | Outcome]) -> list[Any]:
         # The deadline is the caller's, which ends the call from outside.
         return await ascore_samples(self._reward, items, float("inf"))
 
-    def answer(self, call_id: int, seconds: float, results: Sequence[Outcome]) -> Answer:
+    def answer(self, call_id: int, seconds: float, results: Sequence[Outcome]) -> WorkerReply:
         if self._format is None:
-            return Answer(call_id, seconds, outcomes=tuple(results))
+            return WorkerReply(call_id, seconds, outcomes=tuple(results))
         status, body = self._format.write(self._choice[1], self._context, results, self._served)
-        return Answer(call_id, seconds, status, body, *told_of(results), self._choice)
+        return WorkerReply(call_id, seconds, status, body, *scores_and_failures(results), self._choice)
 
     def rest(
         self, call_id: int, seconds: float, results: Sequence[Outcome], known: Mapping[int, Outcome]
-    ) -> Answer | None:
+    ) -> WorkerReply | None:
         left = range(len(results), len(self.items))
         rows = tuple(_row(known.get(i) or known.get(EVERY) or self.items[i]) for i in left)
         context = pickle.dumps(self._context, 5)
-        return Answer(
+        return WorkerReply(
             call_id, seconds, choice=self._choice, outcomes=tuple(results), rows=rows, context=context
         )
 
@@ -137,17 +148,17 @@ def _row(item: Sample | Outcome) -> bytes:
     return row if isinstance(row, bytes) else pickle.dumps(row, 5)
 
 
-def items_of(rows: Sequence[bytes]) -> list[Sample | Outcome]:
+def samples_of_rows(rows: Sequence[bytes]) -> list[Sample | Outcome]:
     """The samples of rows that ``rest`` gave; one that cannot be read is the failure that says why."""
     return samples_of(list(enumerate(rows)))
 
 
-class ServerWork(Work):
+class RewardServerTask(ScoringTask):
     """Requests for a RewardServer, in its own format."""
 
     def __init__(
         self,
-        server: RewardServer[Any],
+        server: ScoringServer,
         reward: RewardFunction,
         asked: ServerRequests,
         choice: tuple[int, str],
@@ -165,15 +176,15 @@ class ServerWork(Work):
         except (Exception, SystemExit) as error:  # the edge: what a reward raises is its item's failure
             return self._failure(error)
 
-    def run_each(self, known: Mapping[int, Outcome], slot: Slot) -> list[Any]:
+    def run_each(self, known: Mapping[int, Outcome], status_page: StatusPage) -> list[Any]:
         # As above, with what it calls written out: for a reward that is quick, this loop is what a batch costs.
         if known:
-            return super().run_each(known, slot)
+            return super().run_each(known, status_page)
         results: list[Any] = []
         append, score, step, clock, name = (
             results.append,
             self._score,
-            slot.step,
+            status_page.step,
             time.monotonic,
             self._reward.name,
         )
@@ -193,7 +204,7 @@ class ServerWork(Work):
                 append(self._failure(error))
         return results
 
-    async def fly(self, item: Any) -> EncodedResponse | Outcome:
+    async def arun(self, item: Any) -> EncodedResponse | Outcome:
         try:
             result: Any = self._score(item[0])
             if inspect.isawaitable(result):
@@ -205,7 +216,7 @@ class ServerWork(Work):
     def _failure(self, error: BaseException) -> Outcome:
         return pack(self._reward.failure_of(error))
 
-    async def fly_all(self, items: Sequence[Any]) -> list[Any]:
+    async def arun_all(self, items: Sequence[Any]) -> list[Any]:
         """The batch as ``batch_score`` answers it; where that fails, each request alone."""
         good = [i for i, item in enumerate(items) if not isinstance(item, Outcome)]
         batch = self._batch_cls.model_construct(requests=[items[i][0] for i in good])
@@ -216,7 +227,7 @@ class ServerWork(Work):
                     f"batch_score of {self._reward.name} gave {len(responses)} responses for {len(good)} requests"
                 )
         except (Exception, SystemExit):  # which of them is at fault is not known
-            return [item if isinstance(item, Outcome) else await self.fly(item) for item in items]
+            return [item if isinstance(item, Outcome) else await self.arun(item) for item in items]
         results: list[Any] = list(items)
         for i, response in zip(good, responses, strict=True):
             try:
@@ -226,10 +237,12 @@ class ServerWork(Work):
         return results
 
     def run_all(self, items: Sequence[Any]) -> list[Any]:
-        results: list[Any] = run_at_once(self.fly_all(items))
+        results: list[Any] = run_at_once(self.arun_all(items))
         return results
 
-    def answer(self, call_id: int, seconds: float, results: Sequence[EncodedResponse | Outcome]) -> Answer:
+    def answer(
+        self, call_id: int, seconds: float, results: Sequence[EncodedResponse | Outcome]
+    ) -> WorkerReply:
         status, body = written(self._choice[1], self._ids, results)
         # A failure is an Outcome, of six fields; a reply has two.
         scores: list[Any] = [reply[0] if len(reply) == 2 else None for reply in results]
@@ -237,7 +250,7 @@ class ServerWork(Work):
         if None in scores:
             failures = failures_of([reply for reply in results if len(reply) != 2])
             scores = [reply[0] if len(reply) == 2 else reply.kind or "error" for reply in results]
-        return Answer(call_id, seconds, status, body, scores, failures, self._choice)
+        return WorkerReply(call_id, seconds, status, body, scores, failures, self._choice)
 
 
 def failures_of(outcomes: Sequence[Any]) -> dict[str, int] | None:
@@ -250,7 +263,9 @@ def failures_of(outcomes: Sequence[Any]) -> dict[str, int] | None:
     return counts or None
 
 
-def told_of(outcomes: Sequence[Outcome]) -> tuple[list[float | str | None], dict[str, int] | None]:
+def scores_and_failures(
+    outcomes: Sequence[Outcome],
+) -> tuple[list[float | str | None], dict[str, int] | None]:
     """The scores, with a failure's kind in place of one, and how many failed, by kind."""
     scores: list[float | str | None] = [outcome.score for outcome in outcomes]
     if None not in scores or (failures := failures_of(outcomes)) is None:

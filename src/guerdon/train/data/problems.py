@@ -50,7 +50,7 @@ class Problems:
         return digest.hexdigest()[:16]
 
 
-def problems_of(
+def load_problems(
     config: TrainingConfig, seed: int, reward: RewardFunction | None = None, rejected: Path | None = None
 ) -> Problems:
     """The problems that a configuration asks for, shuffled by the seed.
@@ -61,12 +61,14 @@ def problems_of(
     Raises InputError where there are no data, BadRowsError where rows will not do.
 
     >>> from guerdon.train.config.schema import TrainingConfig
-    >>> made = problems_of(TrainingConfig(data_source="arithmetic", train_fraction=0.8), seed=1)
+    >>> made = load_problems(TrainingConfig(data_source="arithmetic", train_fraction=0.8), seed=1)
     >>> len(made.train), len(made.test)
     (40, 10)
     """
     where = _places(config)
-    learnt = _Rows.made() if where.train == _MADE else _read(where.train, where.train_split, config)
+    learnt = (
+        _Rows.from_arithmetic() if where.train == _MADE else _read(where.train, where.train_split, config)
+    )
     held_out = _Rows() if where.test is None else _read(where.test, where.test_split, config)
     _check({where.train: learnt, f"{where.test} (held out)": held_out}, reward, rejected)
     train, test = list(learnt.good.values()), list(held_out.good.values())
@@ -154,7 +156,7 @@ class _Rows:
     bad: list[BadRow] = field(default_factory=list)
 
     @classmethod
-    def made(cls) -> _Rows:
+    def from_arithmetic(cls) -> _Rows:
         """Those of arithmetic."""
         return cls(dict(enumerate(arithmetic(), start=1)))
 

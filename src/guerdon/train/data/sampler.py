@@ -8,12 +8,12 @@ import random
 from guerdon.train.config.schema import Config
 
 
-class Order:
+class BatchSampler:
     """Problems in an order that is shuffled anew for each pass over them, the same for the same seed.
 
     Any step's problems can be told without those of the steps before, so that a run which goes on needs no state.
 
-    >>> order = Order(10, batch=4, seed=1)
+    >>> order = BatchSampler(10, batch=4, seed=1)
     >>> sorted(order.batch(0) + order.batch(1) + order.batch(2)[:2])
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
@@ -33,7 +33,7 @@ class Order:
         return [self._pass(place // self._count)[place % self._count] for place in places]
 
 
-def steps_of(config: Config, problems: int) -> int:
+def total_steps(config: Config, problems: int) -> int:
     """The steps of a whole run: ``num_batches`` an epoch, else as many as the problems fill, at least one."""
     training = config.training
     return training.num_epochs * (training.num_batches or max(problems // training.micro_batch_size, 1))

@@ -20,8 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from guerdon.scoring.statistics.findings import Severity, figure, percent
-from guerdon.scoring.statistics.summary import Statistics
+from guerdon.scoring.statistics.figures import figure, percent
+from guerdon.scoring.statistics.summary import Severity, Statistics
 from guerdon.train.diagnostics.step_statistics import Observation
 from guerdon.train.diagnostics.windows import History, OpenWindow, Window
 
@@ -89,11 +89,11 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class WarningChange:
     """What changed with a step: the warnings that are new, and the keys of those that are over."""
 
-    alarms: tuple[Alarm, ...] = ()
-    over: tuple[str, ...] = ()
+    raised: tuple[Alarm, ...] = ()
+    resolved: tuple[str, ...] = ()
 
 
 class Trends:
@@ -103,7 +103,7 @@ class Trends:
     >>> for step in range(1, 5):
     ...     for _ in range(20):
     ...         trends.add(step, Observation(0.0, None, {}, "2 + 2?", 5))
-    ...     for alarm in trends.end_step(step).alarms:
+    ...     for alarm in trends.end_step(step).raised:
     ...         print(step, alarm.code, alarm.text)
     4 constant Steps 3 to 4: constant: all 40 scores are 0, so there is nothing to learn from.
     """
@@ -116,35 +116,30 @@ class Trends:
         self._absent: dict[str, int] = {}
         self._suspects: dict[str, Alarm] = {}
 
-    @property
-    def active(self) -> list[str]:
-        """The keys of the warnings that hold."""
-        return list(self._absent)
-
     def add(self, step: int, seen: Observation) -> None:
         """Take one sample of a step; all before the step ends."""
         self._open.add(step, seen)
 
-    def end_step(self, step: int) -> Turn:
+    def end_step(self, step: int) -> WarningChange:
         """The step is complete: the warnings that it brings, mostly none."""
         self._open.end_step(step)
         if len(self._open) < self._steps:
-            return Turn()
+            return WarningChange()
         closed, self._open = self._open.close(), OpenWindow()
         if closed is None:
-            return Turn()
+            return WarningChange()
         window, stats = closed
         self._history.add(window)
         suspects, self._suspects = self._suspects, {}
         found = [*self._failures(window, stats), *self._movements(), *self._levels(window, stats)]
-        return self._turn([alarm for alarm in found if self._is_sure(alarm, suspects)])
+        return self._change([alarm for alarm in found if self._is_sure(alarm, suspects)])
 
     def _is_sure(self, alarm: Alarm, suspects: Mapping[str, Alarm]) -> bool:
         """What one window shows may pass; it is said where the next shows it too, but for growth at once."""
         self._suspects[alarm.key] = alarm
         return alarm.key in suspects or alarm.code in ("failures_grow", "runaway")
 
-    def _turn(self, found: Sequence[Alarm]) -> Turn:
+    def _change(self, found: Sequence[Alarm]) -> WarningChange:
         alarms = {alarm.key: alarm for alarm in found}
         new = tuple(alarm for key, alarm in alarms.items() if key not in self._absent)
         self._absent = {key: 0 if key in alarms else count + 1 for key, count in self._absent.items()}
@@ -152,7 +147,7 @@ class Trends:
         for key in over:
             del self._absent[key]
         self._absent.update({alarm.key: 0 for alarm in new})
-        return Turn(new, over)
+        return WarningChange(new, over)
 
     # The scores of a window by themselves.
 
@@ -185,8 +180,8 @@ class Trends:
         The error is that of a share, √(p(1 − p)/n), for the share p of both windows together. Where they
         did not grow they are told as in any scoring run, from one in a hundred on, and from five on.
         """
-        told = (f for f in stats.findings() if f.code == "failures" and f.severity != "notice")
-        finding, first = next(told, None), self._history.first
+        failures = (f for f in stats.findings() if f.code == "failures" and f.severity != "notice")
+        finding, first = next(failures, None), self._history.first
         grown = window.failing - first.failing
         both = (window.failed + first.failed) / (window.count + first.count)
         error = (both * (1 - both) * (1 / window.count + 1 / first.count)) ** 0.5

@@ -57,14 +57,16 @@ class Criterion:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Criteria:
+class EvalCriteria:
     """What counts as accurate and what as well formatted."""
 
     accuracy: Criterion
     format: Criterion | None
 
     @classmethod
-    def of(cls, reward: RewardFunction, accuracy: str | None = None, format: str | None = None) -> Criteria:
+    def of(
+        cls, reward: RewardFunction, accuracy: str | None = None, format: str | None = None
+    ) -> EvalCriteria:
         """By default the component whose name has ``format`` in it stands for the format, and the heaviest of
         the others, the first of equals, for accuracy; of a reward without components the score.
         """
@@ -89,7 +91,7 @@ def _full(reward: Any) -> float:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tally:
+class EvalMetrics:
     """How a model did on a set of problems, each of which it answered ``passes`` times."""
 
     step: int
@@ -116,9 +118,9 @@ class Tally:
         return asdict(self)
 
 
-def tally(
-    results: Sequence[Sequence[EvaluateResult]], criteria: Criteria, *, step: int, passes: int
-) -> Tally:
+def compute_metrics(
+    results: Sequence[Sequence[EvaluateResult]], criteria: EvalCriteria, *, step: int, passes: int
+) -> EvalMetrics:
     """The figures of the verdicts, given by problem.
 
     Shares are means over problems of the problem's own share, so that no problem counts more where samples of
@@ -128,7 +130,7 @@ def tally(
     scores = [result.score for result in flat if result.score is not None]
     right = [_counted(criteria.accuracy.right(r) for r in group) for group in results]
     accuracy = criteria.accuracy
-    return Tally(
+    return EvalMetrics(
         step=step,
         problems=len(results),
         passes=passes,

@@ -14,7 +14,7 @@ from guerdon.reward.function import RewardFunction
 from guerdon.train.backend import Policy, Problem
 from guerdon.train.backends.registry import find_backend
 from guerdon.train.config.schema import Config
-from guerdon.train.evaluation.eval_metrics import Criteria, Tally, tally
+from guerdon.train.evaluation.eval_metrics import EvalCriteria, EvalMetrics, compute_metrics
 from guerdon.train.records.folder import RunFolder
 from guerdon.trainers.adapter import Adapter
 from guerdon.trainers.columns import samples_of
@@ -42,7 +42,7 @@ INFERENCES: Mapping[str, Inference] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class EvaluationRequest:
     """What is to be evaluated, and how."""
 
     checkpoint: Path | None
@@ -54,7 +54,7 @@ class Question:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class ScoredCompletion:
     """One completion with its verdict."""
 
     problem: Problem
@@ -70,10 +70,10 @@ class Evaluation:
 
     made_by: Provenance
     inference: str
-    criteria: Criteria
-    after: Tally
-    before: Tally | None = None
-    answers: Sequence[Answer] = field(default=(), repr=False)
+    criteria: EvalCriteria
+    after: EvalMetrics
+    before: EvalMetrics | None = None
+    answers: Sequence[ScoredCompletion] = field(default=(), repr=False)
     """Those of the model after training."""
 
     @property
@@ -118,23 +118,25 @@ class Evaluator:
     config: Config
     reward: RewardFunction
     problems: Sequence[Problem]
-    criteria: Criteria
+    criteria: EvalCriteria
 
-    def evaluate(self, question: Question, progress: Progress | None = None) -> tuple[Tally, list[Answer]]:
+    def evaluate(
+        self, request: EvaluationRequest, progress: Progress | None = None
+    ) -> tuple[EvalMetrics, list[ScoredCompletion]]:
         """The figures of one model, and every answer.
 
         Raises InputError for an inference that there is not, or where there are no problems or passes.
         """
-        if question.inference not in INFERENCES:
+        if request.inference not in INFERENCES:
             raise InputError(
-                f"there is no inference {question.inference!r}; there are {', '.join(INFERENCES)}"
+                f"there is no inference {request.inference!r}; there are {', '.join(INFERENCES)}"
             )
-        if question.passes < 1:
-            raise InputError(f"num_passes must be 1 or more, not {question.passes}")
+        if request.passes < 1:
+            raise InputError(f"num_passes must be 1 or more, not {request.passes}")
         if not self.problems:
             raise InputError("there are no held-out problems: see training.train_fraction")
         backend = find_backend(self.config.backend)
-        policy = backend.policy(self.config, question.checkpoint)
+        policy = backend.policy(self.config, request.checkpoint)
         adapter = Adapter(
             self.reward,
             timeout=self.config.training.reward_timeout,
@@ -142,40 +144,42 @@ class Evaluator:
             concurrency=self.config.training.reward_concurrency,
         )
         try:
-            answers = list(self._answers(policy, adapter, question, progress))
+            answers = list(self._answers(policy, adapter, request, progress))
         finally:
             policy.close()
             adapter.close()
         by_problem: list[list[EvaluateResult]] = [[] for _ in self.problems]
         for position, answer in enumerate(answers):
             by_problem[position % len(self.problems)].append(answer.result)
-        return tally(by_problem, self.criteria, step=question.step, passes=question.passes), answers
+        return compute_metrics(by_problem, self.criteria, step=request.step, passes=request.passes), answers
 
     def _answers(
-        self, policy: Policy, adapter: Adapter, question: Question, progress: Progress | None
-    ) -> Iterator[Answer]:
+        self, policy: Policy, adapter: Adapter, request: EvaluationRequest, progress: Progress | None
+    ) -> Iterator[ScoredCompletion]:
         """Pass by pass, in the problems' order."""
-        total, done = len(self.problems) * question.passes, 0
-        for number in range(question.passes):
-            for start in range(0, len(self.problems), question.batch):
-                problems = self.problems[start : start + question.batch]
-                completions = self._complete(policy, problems, question, number)
+        total, done = len(self.problems) * request.passes, 0
+        for number in range(request.passes):
+            for start in range(0, len(self.problems), request.batch):
+                problems = self.problems[start : start + request.batch]
+                completions = self._complete(policy, problems, request, number)
                 columns: dict[str, list[Any]] = {
                     name: [problem.columns.get(name) for problem in problems]
                     for name in dict.fromkeys(n for problem in problems for n in problem.columns)
                 }
                 samples = samples_of([problem.prompt for problem in problems], completions, columns)
-                results = adapter.results(samples, step=question.step, mode="eval")
+                results = adapter.results(samples, step=request.step, mode="eval")
                 for problem, completion, result in zip(problems, completions, results, strict=True):
-                    yield Answer(problem=problem, number=number, completion=completion, result=result)
+                    yield ScoredCompletion(
+                        problem=problem, number=number, completion=completion, result=result
+                    )
                 done += len(problems)
                 if progress is not None:
                     progress(done, total)
 
     def _complete(
-        self, policy: Policy, problems: Sequence[Problem], question: Question, number: int
+        self, policy: Policy, problems: Sequence[Problem], request: EvaluationRequest, number: int
     ) -> list[str]:
-        how = INFERENCES[question.inference]
+        how = INFERENCES[request.inference]
         return policy.generate(
             [problem.prompt for problem in problems],
             temperature=how.temperature,
@@ -225,7 +229,7 @@ def write(evaluation: Evaluation, path: Path) -> Path:
     return path
 
 
-def _row(answer: Answer) -> dict[str, Any]:
+def _row(answer: ScoredCompletion) -> dict[str, Any]:
     result = answer.result
     return {
         "id": answer.problem.id,

@@ -1,4 +1,4 @@
-"""About: what a run's folder says of it in ``run.json``, and the lock that one process holds on it."""
+"""RunManifest: what a run's folder says of it in ``run.json``, and the lock that one process holds on it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PACKAGES = (
 
 
 @dataclass(kw_only=True)
-class About:
+class RunManifest:
     """A run as its folder tells it."""
 
     state: State = "running"
@@ -62,7 +62,7 @@ class About:
         os.replace(fresh, folder.run)
 
     @classmethod
-    def read(cls, folder: RunFolder) -> About:
+    def read(cls, folder: RunFolder) -> RunManifest:
         """Raises InputError where the folder is none of a run."""
         try:
             written = json.loads(folder.run.read_text(encoding="utf-8"))

@@ -48,7 +48,7 @@ _TYPED = ("id", "ground_truth", "answer")
 
 
 @dataclass(slots=True)
-class _Survey:
+class _TableLayout:
     """What the rows hold, found out in a first pass."""
 
     plain: bool = True
@@ -67,13 +67,13 @@ def write_table(path: Path, read: Read) -> None:
     Raises MissingExtraError without pyarrow, InputError where the file cannot be written.
     """
     pa, pq = _pyarrow()
-    survey = _survey(pa, read)
-    schema = _schema(pa, survey)
+    layout = _layout(pa, read)
+    schema = _schema(pa, layout)
     half = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with pq.ParquetWriter(half, schema, compression="zstd") as writer:
             for chunk in _chunks(read()):
-                writer.write_table(pa.Table.from_pylist([_row(line, survey) for line in chunk], schema))
+                writer.write_table(pa.Table.from_pylist([_row(line, layout) for line in chunk], schema))
         half.replace(path)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
@@ -89,10 +89,10 @@ def read_table(path: Path) -> Iterator[dict[str, Any]]:
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path} is not a Parquet file: {' '.join(str(error).split())[:200]}") from error
     with file:
-        about = file.schema_arrow.metadata or {}
-        if _LOOSE not in about:
+        metadata = file.schema_arrow.metadata or {}
+        if _LOOSE not in metadata:
             raise InputError(f"{path} does not hold the samples of a training run")
-        loose = json.loads(about[_LOOSE])
+        loose = json.loads(metadata[_LOOSE])
         for batch in file.iter_batches(batch_size=_ROWS):
             for row in batch.to_pylist():
                 yield _line(row, loose)
@@ -104,67 +104,67 @@ def _chunks(lines: Iterable[Line]) -> Iterator[list[Line]]:
         yield chunk
 
 
-def _survey(pa: Any, read: Read) -> _Survey:
-    survey = _Survey()
+def _layout(pa: Any, read: Read) -> _TableLayout:
+    layout = _TableLayout()
     for chunk in _chunks(read()):
         for line in chunk:
             sample = line["sample"]
-            survey.plain = survey.plain and all(map(_is_plain, sample["messages"]))
-            survey.contexts = survey.contexts or "original_messages" in sample
-            survey.metrics.update(dict.fromkeys(line.get("metrics") or ()))
+            layout.plain = layout.plain and all(map(_is_plain, sample["messages"]))
+            layout.contexts = layout.contexts or "original_messages" in sample
+            layout.metrics.update(dict.fromkeys(line.get("metrics") or ()))
         for name in _TYPED:
-            _note_type(pa, survey, name, [line["sample"].get(name) for line in chunk])
-    return survey
+            _note_type(pa, layout, name, [line["sample"].get(name) for line in chunk])
+    return layout
 
 
 def _is_plain(message: Mapping[str, Any]) -> bool:
     return message.keys() == {"role", "content"} and isinstance(message["content"], str)
 
 
-def _note_type(pa: Any, survey: _Survey, name: str, values: Sequence[Any]) -> None:
+def _note_type(pa: Any, layout: _TableLayout, name: str, values: Sequence[Any]) -> None:
     """Arrow's type for the values, if it gives back what it was given: 1 is not 1.0, nor "1"."""
-    if name in survey.loose:
+    if name in layout.loose:
         return
     try:
         array = pa.array(values)
-        before = survey.types.get(name, pa.null())
+        before = layout.types.get(name, pa.null())
         same = json.dumps(array.to_pylist()) == json.dumps(list(values))
         kind = before if array.type == pa.null() else array.type
         if same and before in (pa.null(), kind):
-            survey.types[name] = kind
+            layout.types[name] = kind
             return
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass
-    survey.loose.add(name)
+    layout.loose.add(name)
 
 
-def _schema(pa: Any, survey: _Survey) -> Any:
+def _schema(pa: Any, layout: _TableLayout) -> Any:
     text = pa.string()
     message = pa.list_(pa.struct([("role", text), ("content", text)]))
-    fields: list[tuple[str, Any]] = [("messages", message if survey.plain else text)]
-    if survey.contexts:
+    fields: list[tuple[str, Any]] = [("messages", message if layout.plain else text)]
+    if layout.contexts:
         fields.append(("original_messages", text))
     for name in _TYPED:
-        kind = text if name == "id" and name in survey.loose else survey.types.get(name)
-        if kind not in (None, pa.null()) and (name == "id" or name not in survey.loose):
+        kind = text if name == "id" and name in layout.loose else layout.types.get(name)
+        if kind not in (None, pa.null()) and (name == "id" or name not in layout.loose):
             fields.append((name, kind))
     fields.append(("metadata", text))
     for name in _COLUMNS:
         kind = pa.int64() if name in _NUMBERS else pa.float64() if name == "run.score" else text
         fields.append((name, kind))
-    fields += [(_METRIC + _utf8(name), pa.float64()) for name in list(survey.metrics)[:_METRIC_COLUMNS]]
-    return pa.schema(fields, metadata={_LOOSE: json.dumps(sorted(survey.loose - {"id"}))})
+    fields += [(_METRIC + _utf8(name), pa.float64()) for name in list(layout.metrics)[:_METRIC_COLUMNS]]
+    return pa.schema(fields, metadata={_LOOSE: json.dumps(sorted(layout.loose - {"id"}))})
 
 
-def _row(line: Line, survey: _Survey) -> dict[str, Any]:
+def _row(line: Line, layout: _TableLayout) -> dict[str, Any]:
     sample = line["sample"]
     metadata = dict(sample.get("metadata") or {})
-    row: dict[str, Any] = {"messages": _messages(sample["messages"], survey.plain)}
+    row: dict[str, Any] = {"messages": _messages(sample["messages"], layout.plain)}
     if "original_messages" in sample:
         row["original_messages"] = dumps_list(sample["original_messages"])
     for name in _TYPED:
         value = sample.get(name)
-        if name not in survey.loose:
+        if name not in layout.loose:
             row[name] = _utf8(value) if isinstance(value, str) else value
         elif name == "id":
             row[name] = None if value is None else str(value)

@@ -1,4 +1,4 @@
-"""RecordedRun: a training run as its folder tells it, while it goes on and afterwards."""
+"""RunReader: a training run as its folder tells it, while it goes on and afterwards."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class StepRecord:
     histograms: Mapping[str, Histogram]
 
 
-class RecordedRun:
+class RunReader:
     """What a run has left in its folder; everything is read when it is asked for.
 
-    ``RecordedRun.of(path)`` raises InputError where there is no run.
+    ``RunReader.of(path)`` raises InputError where there is no run.
     """
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
 
     @classmethod
-    def of(cls, path: str | Path) -> RecordedRun:
+    def of(cls, path: str | Path) -> RunReader:
         """The run in a folder, in the folder that a checkpoint of it lies in, or of a file in it."""
         given = Path(path)
         if not given.exists():
@@ -55,7 +55,7 @@ class RecordedRun:
         )
 
     @cached_property
-    def about(self) -> Mapping[str, Any]:
+    def manifest(self) -> Mapping[str, Any]:
         """What ``run.json`` says: seed, reward, data, versions, state; empty where there is none."""
         path = self.folder.run
         if not path.exists():

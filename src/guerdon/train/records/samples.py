@@ -33,7 +33,7 @@ _UNNAMED = Provenance("", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
+class ComponentScore:
     """One component of a kept verdict."""
 
     score: float
@@ -57,7 +57,7 @@ class KeptSample:
     error: str | None = None
     error_kind: str | None = None
     reason: str | None = None
-    components: Mapping[str, Component] = field(default_factory=dict)
+    components: Mapping[str, ComponentScore] = field(default_factory=dict)
     reward: str = ""
     version: str = ""
 
@@ -86,7 +86,7 @@ def lines_of(batch: ScoredBatch, step: int, start: int) -> Iterator[dict[str, An
 def kept(line: Mapping[str, Any]) -> KeptSample:
     """A line as an object."""
     components = {
-        name: Component(metric["score"], metric.get("weight"), metric.get("reason"))
+        name: ComponentScore(metric["score"], metric.get("weight"), metric.get("reason"))
         for name, metric in (line.get("metrics") or {}).items()
     }
     return KeptSample(

@@ -86,7 +86,7 @@ class RunMonitor:
         seen = [one for batch in trained for one in observations(batch)]
         for one in seen:
             self._trends.add(step, one)
-        turn = self._trends.end_step(step)
+        warning_change = self._trends.end_step(step)
         train = _gathered(seen).numbers()
         test = _gathered([one for batch in held_out for one in observations(batch)]).numbers(EVAL)
         report = StepReport(
@@ -98,7 +98,7 @@ class RunMonitor:
                 **_of_trainer(logs),
             },
             histograms={**train.histograms, **test.histograms},
-            turn=turn,
+            warning_change=warning_change,
             seen=seen,
             first=_first(trained, self._traced),
         )
@@ -182,13 +182,13 @@ def sinks_of(config: Config, folder: RunFolder, total: int | None) -> list[Sink]
 
 
 def _trackers(config: Config, folder: RunFolder) -> list[Sink]:
-    from guerdon.train.sinks.tracker import Tracked
+    from guerdon.train.sinks.tracker import TrackedRun
     from guerdon.train.sinks.trackio import trackio_sink
     from guerdon.train.sinks.wandb import wandb_sink
 
     wanted = ((config.training.wandb_project, wandb_sink), (config.training.trackio_project, trackio_sink))
     return [
-        make(Tracked(project=project, folder=folder.path, config=asdict(config)))
+        make(TrackedRun(project=project, folder=folder.path, config=asdict(config)))
         for project, make in wanted
         if project
     ]

@@ -18,11 +18,11 @@ from guerdon.train.backends.registry import find_backend
 from guerdon.train.config.compose import read
 from guerdon.train.config.schema import Config
 from guerdon.train.config.validation import check
-from guerdon.train.data.problems import Problems, problems_of
-from guerdon.train.data.sampler import steps_of
+from guerdon.train.data.problems import Problems, load_problems
+from guerdon.train.data.sampler import total_steps
 from guerdon.train.records.folder import RunFolder
-from guerdon.train.records.manifest import About, now, package_versions
-from guerdon.train.run.rewards import reward_of
+from guerdon.train.records.manifest import RunManifest, now, package_versions
+from guerdon.train.run.rewards import build_reward
 from guerdon.trainers.columns import sample_of
 
 RUNS = Path("runs")
@@ -36,7 +36,7 @@ _NEVER = ("remote", "missing_extra", "binding", "resolution", "sandbox")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Prepared:
+class PreparedRun:
     """A run that is checked and ready to start; nothing of it has been learnt yet."""
 
     config: Config
@@ -44,7 +44,7 @@ class Prepared:
     reward: RewardFunction
     problems: Problems
     folder: RunFolder
-    about: About
+    manifest: RunManifest
     resume_from: tuple[int, Path | None] | None = None
     """For a run that is gone on with: the step and the checkpoint after which; no checkpoint, the beginning."""
     notes: tuple[str, ...] = field(default=())
@@ -53,7 +53,7 @@ class Prepared:
     @property
     def steps(self) -> int:
         """How many steps it takes in all."""
-        return steps_of(self.config, len(self.problems.train))
+        return total_steps(self.config, len(self.problems.train))
 
     def summary(self) -> list[tuple[str, str]]:
         """What is to be done, as names with what they stand for."""
@@ -65,7 +65,7 @@ class Prepared:
         lines = [
             ("backend", f"{config.backend}, {config.algorithm}"),
             ("model", model + adapters),
-            ("reward", f"{self.about.reward['name']}@{self.about.reward['version']}"),
+            ("reward", f"{self.manifest.reward['name']}@{self.manifest.reward['version']}"),
             (
                 "data",
                 f"{problems.source}: {len(problems.train):,} to learn from, {len(problems.test):,} held out",
@@ -87,7 +87,7 @@ class Prepared:
                 self.folder.path.rmdir()
 
 
-def prepare(config: Config) -> Prepared:
+def prepare(config: Config) -> PreparedRun:
     """Check everything that can be checked, the quickest first, and find the run a folder.
 
     Raises InputError, ResolutionError, BindingError, MissingExtraError or BadRowsError, whichever it is.
@@ -97,36 +97,36 @@ def prepare(config: Config) -> Prepared:
     reward = _reward(config)
     folder = _new_folder(config)
     try:
-        problems = problems_of(config.training, config.seed, reward, folder.path / _REJECTED)
+        problems = load_problems(config.training, config.seed, reward, folder.path / _REJECTED)
         _try_once(config, reward, problems)
     except BaseException:
         with contextlib.suppress(OSError):  # it stays where rejected rows were written to it
             folder.path.rmdir()
         raise
-    return Prepared(
+    return PreparedRun(
         config=replace(config, run_dir=str(folder.path)),
         backend=backend,
         reward=reward,
         problems=problems,
         folder=folder,
-        about=_about(config, reward, problems),
+        manifest=_manifest(config, reward, problems),
         notes=tuple(_notes(config)),
     )
 
 
-def prepare_again(place: Path, *, accept_changes: bool = False) -> Prepared:
+def prepare_resume(place: Path, *, accept_changes: bool = False) -> PreparedRun:
     """Check a run that was interrupted or killed, so that it can go on where its last checkpoint is.
 
     Raises InputError where there is no such run or it has finished; ResumeError where its reward or its data have
     changed, unless that is accepted; else as ``prepare``.
     """
     folder = RunFolder(place)
-    about = About.read(folder)
-    if about.state == "finished":
+    manifest = RunManifest.read(folder)
+    if manifest.state == "finished":
         raise InputError(f"{place} has finished, so there is nothing to go on with")
     config, reward, problems = _loaded(folder)
     backend = _backend(config)
-    changes = list(_changes(about, reward, problems))
+    changes = list(_changes(manifest, reward, problems))
     if changes and not accept_changes:
         raise ResumeError(
             f"{place}: {' and '.join(changes)}, so the curve would not be that of one run; "
@@ -135,17 +135,17 @@ def prepare_again(place: Path, *, accept_changes: bool = False) -> Prepared:
     _try_once(config, reward, problems)
     saved = folder.saved()
     step, checkpoint = saved[-1] if saved else (0, None)
-    fresh = _about(config, reward, problems)
-    notes = [*changes, *about.differences(fresh.packages)]
-    about.reward, about.data, about.packages = fresh.reward, fresh.data, fresh.packages
-    about.resumed.append({"at": now(), "after_step": step})
-    return Prepared(
+    fresh = _manifest(config, reward, problems)
+    notes = [*changes, *manifest.differences(fresh.packages)]
+    manifest.reward, manifest.data, manifest.packages = fresh.reward, fresh.data, fresh.packages
+    manifest.resumed.append({"at": now(), "after_step": step})
+    return PreparedRun(
         config=config,
         backend=backend,
         reward=reward,
         problems=problems,
         folder=folder,
-        about=about,
+        manifest=manifest,
         resume_from=(step, checkpoint),
         notes=(*notes, *_notes(config)),
     )
@@ -158,7 +158,7 @@ def loaded(folder: RunFolder) -> tuple[Config, RewardFunction, Problems]:
     run, else as ``prepare``.
     """
     config, reward, problems = _loaded(folder)
-    for change in _changes(About.read(folder), reward, problems):
+    for change in _changes(RunManifest.read(folder), reward, problems):
         logger.warning("%s: %s", folder.path, change)
     return config, reward, problems
 
@@ -178,22 +178,22 @@ def _backend(config: Config) -> Backend:
 
 def _reward(config: Config) -> RewardFunction:
     training = config.training
-    return reward_of(
+    return build_reward(
         training.reward_function, parameters=training.reward_parameters, modules=training.reward_modules
     )
 
 
 def _loaded(folder: RunFolder) -> tuple[Config, RewardFunction, Problems]:
-    about = About.read(folder)
+    manifest = RunManifest.read(folder)
     config = read(folder.config)
     config.run_dir = str(folder.path)
     try:
         reward = _reward(config)
-        return config, reward, problems_of(config.training, config.seed, reward, folder.path / _REJECTED)
+        return config, reward, load_problems(config.training, config.seed, reward, folder.path / _REJECTED)
     except (InputError, LookupError) as error:
-        if Path(about.directory) == Path.cwd():
+        if Path(manifest.directory) == Path.cwd():
             raise
-        raise InputError(f"{error}; the run was started in {about.directory}: go there first") from error
+        raise InputError(f"{error}; the run was started in {manifest.directory}: go there first") from error
 
 
 def _new_folder(config: Config) -> RunFolder:
@@ -202,7 +202,7 @@ def _new_folder(config: Config) -> RunFolder:
         return RunFolder(_dated())
     folder = RunFolder(Path(config.run_dir))
     if folder.run.exists():
-        state = About.read(folder).state
+        state = RunManifest.read(folder).state
         on = "" if state == "finished" else f"; go on with it: guerdon train --resume {folder.path}"
         raise InputError(f"{folder.path} holds a run already ({state}){on}; for a new one: run_dir=ANOTHER")
     try:
@@ -265,9 +265,9 @@ def _try_once(config: Config, reward: RewardFunction, problems: Problems) -> Non
         raise error_of_kind(tried.error_kind, f"the reward {reward.name} cannot score: {tried.error}")
 
 
-def _about(config: Config, reward: RewardFunction, problems: Problems) -> About:
+def _manifest(config: Config, reward: RewardFunction, problems: Problems) -> RunManifest:
     made = reward.provenance
-    return About(
+    return RunManifest(
         backend=config.backend,
         algorithm=config.algorithm,
         seed=config.seed,
@@ -282,11 +282,11 @@ def _about(config: Config, reward: RewardFunction, problems: Problems) -> About:
     )
 
 
-def _changes(about: About, reward: RewardFunction, problems: Problems) -> Iterator[str]:
-    made, before = reward.provenance, about.reward
+def _changes(manifest: RunManifest, reward: RewardFunction, problems: Problems) -> Iterator[str]:
+    made, before = reward.provenance, manifest.reward
     if made.version != before.get("version"):
         yield f"the reward is {made.reward}@{made.version} now and was {before['name']}@{before['version']}"
-    if problems.digest != about.data.get("digest"):
+    if problems.digest != manifest.data.get("digest"):
         yield f"the data have changed ({problems.source})"
 
 

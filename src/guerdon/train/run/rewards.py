@@ -26,7 +26,7 @@ _KEYS = ("name", "weight", "parameters")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RewardTerm:
     """One reward of a spec."""
 
     name: str
@@ -36,7 +36,7 @@ class Part:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
-def reward_of(
+def build_reward(
     spec: Any, *, parameters: Mapping[str, Any] | None = None, modules: Sequence[str] = ()
 ) -> RewardFunction:
     """The reward of a spec; several become their weighted sum, with weights of 1 where none are said.
@@ -49,29 +49,29 @@ def reward_of(
     Raises InputError where the spec is none, ResolutionError where a name leads nowhere, BindingError for a
     parameter that a reward lacks.
 
-    >>> reward_of("length", parameters={"minimum": 1}).name
+    >>> build_reward("length", parameters={"minimum": 1}).name
     'length'
-    >>> both = reward_of([{"name": "length", "weight": 0.2, "parameters": {"minimum": 1}}, "conciseness"])
-    >>> [(part.name, part.weight) for part in both.components]
+    >>> both = build_reward([{"name": "length", "weight": 0.2, "parameters": {"minimum": 1}}, "conciseness"])
+    >>> [(term.name, term.weight) for term in both.components]
     [('length', 0.2), ('conciseness', 1.0)]
     """
-    parts = list(parts_of(spec))
-    if parameters and len(parts) > 1:
+    terms = list(reward_terms(spec))
+    if parameters and len(terms) > 1:
         raise InputError(
             "training.reward_parameters are those of one reward; of several each has its own: "
             "{name: math, weight: 0.8, parameters: {…}}"
         )
     custom = _import_all(modules)
-    rewards = [_reward(part, parameters or {}, custom) for part in parts]
-    if len(parts) == 1 and parts[0].weight is None:
+    rewards = [_reward(term, parameters or {}, custom) for term in terms]
+    if len(terms) == 1 and terms[0].weight is None:
         return rewards[0]
-    return weighted(*rewards, weights=[1.0 if part.weight is None else part.weight for part in parts])
+    return weighted(*rewards, weights=[1.0 if term.weight is None else term.weight for term in terms])
 
 
-def parts_of(spec: Any) -> Iterator[Part]:
+def reward_terms(spec: Any) -> Iterator[RewardTerm]:
     """The rewards that a spec names, in order.
 
-    >>> [(part.name, part.weight) for part in parts_of({"math": 0.8, "format": 0.2})]
+    >>> [(term.name, term.weight) for term in reward_terms({"math": 0.8, "format": 0.2})]
     [('math', 0.8), ('format', 0.2)]
     """
     items: Sequence[Any] = spec if isinstance(spec, list | tuple) else [spec]
@@ -79,11 +79,11 @@ def parts_of(spec: Any) -> Iterator[Part]:
         raise InputError("training.reward_function is an empty list; name a reward, such as math")
     for item in items:
         if isinstance(item, str):
-            yield Part(item.strip())
+            yield RewardTerm(item.strip())
         elif isinstance(item, Mapping) and "name" in item:
-            yield _part(item)
+            yield _term(item)
         elif isinstance(item, Mapping) and item and all(_is_number(weight) for weight in item.values()):
-            yield from (Part(str(name), _weight(weight)) for name, weight in item.items())
+            yield from (RewardTerm(str(name), _weight(weight)) for name, weight in item.items())
         else:
             raise InputError(
                 f"training.reward_function: {_shown(item)} names no reward; write math, file.py::name, "
@@ -91,7 +91,7 @@ def parts_of(spec: Any) -> Iterator[Part]:
             )
 
 
-def _part(item: Mapping[str, Any]) -> Part:
+def _term(item: Mapping[str, Any]) -> RewardTerm:
     name = item["name"]
     if not isinstance(name, str) or not name.strip():
         raise InputError(f"training.reward_function: a name must be text, not {_shown(name)}")
@@ -104,7 +104,7 @@ def _part(item: Mapping[str, Any]) -> Part:
     if not isinstance(parameters, Mapping):
         raise InputError(f"training.reward_function: the parameters of {name} must be an object")
     weight = None if item.get("weight") is None else _weight(item["weight"])
-    return Part(name.strip(), weight, {str(key): value for key, value in parameters.items()})
+    return RewardTerm(name.strip(), weight, {str(key): value for key, value in parameters.items()})
 
 
 def _is_number(value: Any) -> bool:
@@ -153,12 +153,12 @@ def _imported(module: str) -> Any:
         raise failed_import(error, module) from error
 
 
-def _reward(part: Part, parameters: Mapping[str, Any], custom: Any) -> RewardFunction:
-    given = {**parameters, **part.parameters}
-    target: Any = part.name
-    is_bare = not part.name.startswith(("http://", "https://")) and not is_path(part.name)
-    if is_bare and custom is not None and by_name(part.name) is None:
-        target = getattr(custom, part.name, part.name)
+def _reward(term: RewardTerm, parameters: Mapping[str, Any], custom: Any) -> RewardFunction:
+    given = {**parameters, **term.parameters}
+    target: Any = term.name
+    is_bare = not term.name.startswith(("http://", "https://")) and not is_path(term.name)
+    if is_bare and custom is not None and by_name(term.name) is None:
+        target = getattr(custom, term.name, term.name)
     if "name_or_path" in given or "spec" in given:
         raise BindingError("a reward's parameter cannot be set by the name 'name_or_path' or 'spec' here")
     return resolve(target, **given)

@@ -8,68 +8,68 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from guerdon.errors import InputError
-from guerdon.train.backend import Interrupted, Job, Monitor
+from guerdon.train.backend import Monitor, TrainingContext, TrainingInterrupted
 from guerdon.train.config.compose import to_yaml
 from guerdon.train.config.schema import Config
 from guerdon.train.records.folder import RunFolder
-from guerdon.train.records.manifest import About, locked, now
-from guerdon.train.run.prepare import Prepared, loaded, prepare, prepare_again
+from guerdon.train.records.manifest import RunManifest, locked, now
+from guerdon.train.run.prepare import PreparedRun, loaded, prepare, prepare_resume
 
-__all__ = ["Run", "carry_out", "loaded", "train"]
+__all__ = ["FinishedRun", "execute", "loaded", "train"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class FinishedRun:
     """A run that has ended."""
 
     config: Config
     folder: RunFolder
-    about: About
+    manifest: RunManifest
 
 
-def train(config: Config, *, resume: bool = False, accept_changes: bool = False) -> Run:
+def train(config: Config, *, resume: bool = False, accept_changes: bool = False) -> FinishedRun:
     """Train as a configuration says, into the folder ``config.run_dir``.
 
     With ``resume``, the run that lies there is gone on with from its last complete checkpoint, under its own
     configuration; ``accept_changes`` does so even though the reward or the data are others by now.
 
-    Raises InputError and its kin before anything starts where something does not fit; Interrupted after Ctrl-C,
+    Raises InputError and its kin before anything starts where something does not fit; TrainingInterrupted after Ctrl-C,
     once a checkpoint is saved; what the trainer raises.
     """
     if not resume:
-        return carry_out(prepare(config))
+        return execute(prepare(config))
     if config.run_dir is None:
         raise InputError("which run is to be gone on with? Give its folder: run_dir=…")
-    return carry_out(prepare_again(Path(config.run_dir), accept_changes=accept_changes))
+    return execute(prepare_resume(Path(config.run_dir), accept_changes=accept_changes))
 
 
-def carry_out(prepared: Prepared, monitor: Monitor | None = None) -> Run:
+def execute(prepared: PreparedRun, monitor: Monitor | None = None) -> FinishedRun:
     """Do the run. ``monitor`` is told of it, by default the one that the configuration asks for.
 
-    Raises Interrupted after Ctrl-C, InputError where another process is at work on the run, what the trainer
+    Raises TrainingInterrupted after Ctrl-C, InputError where another process is at work on the run, what the trainer
     raises; the folder says in each case how the run ended.
     """
-    config, folder, about = prepared.config, prepared.folder, prepared.about
+    config, folder, manifest = prepared.config, prepared.folder, prepared.manifest
     folder.path.mkdir(parents=True, exist_ok=True)
     with locked(folder):
         if prepared.resume_from is None:
             folder.config.write_text(to_yaml(config), encoding="utf-8")
             if config.training.checkpoint_dir is not None:
                 folder.place_checkpoints(Path(config.training.checkpoint_dir, folder.path.absolute().name))
-        about.state, about.ended, about.error = "running", None, None
-        about.write(folder)
-        with _ending(about, folder):
+        manifest.state, manifest.ended, manifest.error = "running", None, None
+        manifest.write(folder)
+        with _ending(manifest, folder):
             monitor = monitor or _monitor(prepared)
             try:
                 if prepared.resume_from == (0, None):  # from a checkpoint on, the backend says so
                     monitor.resume(0)
-                prepared.backend.train(_job(prepared, monitor))
+                prepared.backend.train(_context(prepared, monitor))
             finally:
                 monitor.close()
-    return Run(config=config, folder=folder, about=about)
+    return FinishedRun(config=config, folder=folder, manifest=manifest)
 
 
-def _monitor(prepared: Prepared) -> Monitor:
+def _monitor(prepared: PreparedRun) -> Monitor:
     from guerdon.train.run.monitor import RunMonitor
 
     config = prepared.config
@@ -79,8 +79,8 @@ def _monitor(prepared: Prepared) -> Monitor:
     return monitor
 
 
-def _job(prepared: Prepared, monitor: Monitor) -> Job:
-    return Job(
+def _context(prepared: PreparedRun, monitor: Monitor) -> TrainingContext:
+    return TrainingContext(
         config=prepared.config,
         reward=prepared.reward,
         train=prepared.problems.train,
@@ -92,18 +92,18 @@ def _job(prepared: Prepared, monitor: Monitor) -> Job:
 
 
 @contextlib.contextmanager
-def _ending(about: About, folder: RunFolder) -> Iterator[None]:
+def _ending(manifest: RunManifest, folder: RunFolder) -> Iterator[None]:
     """Write down how the run ended."""
     try:
         yield
-    except (Interrupted, KeyboardInterrupt):
-        about.state = "interrupted"
+    except (TrainingInterrupted, KeyboardInterrupt):
+        manifest.state = "interrupted"
         raise
     except BaseException as error:
-        about.state, about.error = "failed", " ".join(f"{type(error).__name__}: {error}".split())[:2000]
+        manifest.state, manifest.error = "failed", " ".join(f"{type(error).__name__}: {error}".split())[:2000]
         raise
     else:
-        about.state = "finished"
+        manifest.state = "finished"
     finally:
-        about.ended = now()
-        about.write(folder)
+        manifest.ended = now()
+        manifest.write(folder)

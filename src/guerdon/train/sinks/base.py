@@ -8,7 +8,7 @@ from typing import Protocol
 
 from guerdon.scoring.statistics.summary import Histogram
 from guerdon.train.diagnostics.step_statistics import Observation
-from guerdon.train.diagnostics.trends import Turn
+from guerdon.train.diagnostics.trends import WarningChange
 from guerdon.types import EvaluateResult, Sample
 
 
@@ -20,7 +20,7 @@ class StepReport:
     scalars: Mapping[str, float]
     """Under the names of ``metrics.jsonl``, such as ``reward/mean`` and ``time/step``."""
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
-    turn: Turn = field(default_factory=Turn)
+    warning_change: WarningChange = field(default_factory=WarningChange)
     """The warnings that came up or are over."""
     seen: Sequence[Observation] = ()
     """The samples that were scored for training."""

@@ -25,8 +25,10 @@ class JsonLinesSink:
             levels = {} if bars.levels is None else {"levels": bars.levels}
             line[name] = {"edges": bars.edges, "counts": bars.counts, **levels}
         self._metrics.append([line])
-        self._warnings.append({"step": report.step, **alarm.to_dict()} for alarm in report.turn.alarms)
-        self._warnings.append({"step": report.step, "over": key} for key in report.turn.over)
+        self._warnings.append(
+            {"step": report.step, **alarm.to_dict()} for alarm in report.warning_change.raised
+        )
+        self._warnings.append({"step": report.step, "over": key} for key in report.warning_change.resolved)
 
     def resume(self, step: int) -> None:
         """Cut both files back to a step."""

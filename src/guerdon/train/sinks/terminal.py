@@ -15,8 +15,8 @@ from rich.table import Column
 from rich.text import Text
 
 from guerdon.console import clean, duration, print_sample, print_statistics
-from guerdon.scoring.statistics.findings import figure, percent
-from guerdon.scoring.statistics.summary import Accumulator
+from guerdon.scoring.statistics.accumulator import Accumulator
+from guerdon.scoring.statistics.figures import figure, percent
 from guerdon.train.diagnostics.trends import Alarm
 from guerdon.train.sinks.base import StepReport
 
@@ -81,7 +81,7 @@ class TerminalSink:
         for position, (sample, result) in enumerate(report.first):
             self._trace(report.step, position)
             print_sample(position, sample, {result.reward or "reward": result}, self._console)
-        for alarm in report.turn.alarms:
+        for alarm in report.warning_change.raised:
             self._warn(report.step, alarm)
         if self._options.statistics:
             self._statistics(report)

@@ -20,7 +20,7 @@ logger = logging.getLogger("guerdon.train")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tracked:
+class TrackedRun:
     """The run as a tracker is to know it."""
 
     project: str
@@ -45,7 +45,7 @@ class TrackerSink:
     """
 
     def __init__(
-        self, package: str, key: str, tracked: Tracked, start: Callable[[Any, Tracked], None]
+        self, package: str, key: str, tracked: TrackedRun, start: Callable[[Any, TrackedRun], None]
     ) -> None:
         self._package = package
         self._tracked = tracked
@@ -71,7 +71,7 @@ class TrackerSink:
                 if len(h.counts) < 512
             }
             self._module.log({**report.scalars, **bars}, step=report.step)
-            for alarm in report.turn.alarms:
+            for alarm in report.warning_change.raised:
                 self._module.alert(title=alarm.code, text=str(alarm))
 
         self._attempt(log)

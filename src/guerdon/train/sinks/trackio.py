@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from guerdon.train.sinks.tracker import Tracked, TrackerSink
+from guerdon.train.sinks.tracker import TrackedRun, TrackerSink
 
 
-def trackio_sink(tracked: Tracked) -> TrackerSink:
+def trackio_sink(tracked: TrackedRun) -> TrackerSink:
     """The sink for a project; raises MissingExtraError without the trackio package."""
     return TrackerSink("trackio", "training.trackio_project", tracked, _start)
 
 
-def _start(trackio: Any, tracked: Tracked) -> None:
+def _start(trackio: Any, tracked: TrackedRun) -> None:
     trackio.init(
         project=tracked.project,
         name=tracked.name,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from guerdon.train.sinks.tracker import Tracked, TrackerSink
+from guerdon.train.sinks.tracker import TrackedRun, TrackerSink
 
 
-def wandb_sink(tracked: Tracked) -> TrackerSink:
+def wandb_sink(tracked: TrackedRun) -> TrackerSink:
     """The sink for a project; raises MissingExtraError without the wandb package."""
     return TrackerSink("wandb", "training.wandb_project", tracked, _start)
 
 
-def _start(wandb: Any, tracked: Tracked) -> None:
+def _start(wandb: Any, tracked: TrackedRun) -> None:
     wandb.init(
         project=tracked.project,
         name=tracked.name,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from guerdon.train.records.run_reader import RecordedRun
+from guerdon.train.records.run_reader import RunReader
 from guerdon.train.records.samples import KeptSample
 
 SHOWN = 3
@@ -22,7 +22,7 @@ class _Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PromptChange:
     """What became of one prompt over the run."""
 
     first: KeptSample
@@ -60,7 +60,7 @@ class Inspection:
     steps: int
     best: list[KeptSample] = field(default_factory=list)
     worst: list[KeptSample] = field(default_factory=list)
-    changed: list[Change] = field(default_factory=list)
+    changed: list[PromptChange] = field(default_factory=list)
     disagreeing: list[Disagreement] = field(default_factory=list)
     failures: list[KeptSample] = field(default_factory=list)
     """The last failure of each kind."""
@@ -85,15 +85,15 @@ class Inspection:
         }
 
 
-def inspect(record: RecordedRun, count: int = SHOWN) -> Inspection:
+def inspect(reader: RunReader, count: int = SHOWN) -> Inspection:
     """Reads a run's samples twice: to find the places, and to fetch what stands there.
 
     Of equal samples the later one is taken, since it shows the model as it is now. Memory grows with the number
     of prompts, by some hundred bytes each, and not with the number of samples.
     Raises InputError where the run kept no samples.
     """
-    search = _Search(_scales(record))
-    for one in record.samples():
+    search = _Search(_scales(reader))
+    for one in reader.samples():
         search.look(one)
     changes = _largest(search.first, lambda key: abs(search.change(key)), count)
     changes = [key for key in changes if search.change(key)]
@@ -106,7 +106,7 @@ def inspect(record: RecordedRun, count: int = SHOWN) -> Inspection:
             place for key in changes for place in (search.first[key].near(), search.last[key].near())
         ],
     }
-    found = _fetch(record, {place for places in wanted.values() for place in places})
+    found = _fetch(reader, {place for places in wanted.values() for place in places})
     pairs = iter(wanted["changes"])
     return Inspection(
         samples=search.samples,
@@ -115,7 +115,7 @@ def inspect(record: RecordedRun, count: int = SHOWN) -> Inspection:
         best=[found[place] for place in wanted["best"]],
         worst=[found[place] for place in wanted["worst"]],
         changed=[
-            Change(found[a], found[b], search.first[key].mean, search.last[key].mean)
+            PromptChange(found[a], found[b], search.first[key].mean, search.last[key].mean)
             for key, a, b in zip(changes, pairs, pairs, strict=True)
         ],
         disagreeing=[search.disagreement(found[place]) for place in wanted["apart"]],
@@ -205,19 +205,19 @@ def _largest(keys: Iterable[str], rank: Callable[[str], Any], count: int) -> lis
     return heapq.nlargest(count, keys, key=rank)
 
 
-def _scales(record: RecordedRun) -> dict[str, tuple[float, float]]:
+def _scales(reader: RunReader) -> dict[str, tuple[float, float]]:
     """The lowest and highest value of each component in the run."""
     scales: dict[str, tuple[float, float]] = {}
-    for name in record.components:
-        lows, highs = (record.series(f"reward/{name}/{end}")[1] for end in ("min", "max"))
+    for name in reader.components:
+        lows, highs = (reader.series(f"reward/{name}/{end}")[1] for end in ("min", "max"))
         if lows and highs:
             scales[name] = min(lows), max(highs)
     return scales
 
 
-def _fetch(record: RecordedRun, places: set[_Place]) -> dict[_Place, KeptSample]:
+def _fetch(reader: RunReader, places: set[_Place]) -> dict[_Place, KeptSample]:
     found = {}
-    for one in record.samples():
+    for one in reader.samples():
         if (place := _Place(one.step, one.position)) in places:
             found[place] = one
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import InputError, MissingExtraError
-from guerdon.train.records.run_reader import RecordedRun
+from guerdon.train.records.run_reader import RunReader
 
 SUFFIXES = (".png", ".pdf", ".svg")
 
@@ -24,7 +24,7 @@ _COLOURS = ("#1f77b4", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#
 
 
 @dataclass(frozen=True, slots=True)
-class _Curve:
+class _PlotCurve:
     label: str
     steps: Sequence[int]
     values: Sequence[float]
@@ -39,12 +39,12 @@ class _Curve:
 @dataclass(frozen=True, slots=True)
 class _Panel:
     title: str
-    curves: Sequence[_Curve]
+    curves: Sequence[_PlotCurve]
     share: bool = False
     """Whether the values are shares, from 0 to 1."""
 
 
-def plot(record: RecordedRun, path: str | Path | None = None) -> Path:
+def plot(reader: RunReader, path: str | Path | None = None) -> Path:
     """Draw a run's curves into a file, by default ``plot.png`` in its folder, and give its path.
 
     Panels: reward (mean and standard deviation, with the warnings), components, groups without variance, length,
@@ -52,22 +52,22 @@ def plot(record: RecordedRun, path: str | Path | None = None) -> Path:
     run has such figures. Raises InputError where the run has no steps or the file cannot be written,
     MissingExtraError without matplotlib.
     """
-    target = record.folder.plot if path is None else Path(path)
+    target = reader.folder.plot if path is None else Path(path)
     if target.suffix.lower() not in SUFFIXES:
         raise InputError(f"{target}: a plot is written to a file that ends in {', '.join(SUFFIXES)}")
-    if not record.steps:
-        raise InputError(f"{record.folder.path} has no steps to draw yet")
+    if not reader.steps:
+        raise InputError(f"{reader.folder.path} has no steps to draw yet")
     figures, backend = _matplotlib()
-    panels = list(_panels(record))
+    panels = list(_panels(reader))
     rows = (len(panels) + 1) // 2
     figure = figures.Figure(figsize=(12, 1.0 + 2.9 * rows), layout="constrained")
     backend.FigureCanvasAgg(figure)
-    figure.suptitle(_title(record), fontsize=13)
+    figure.suptitle(_title(reader), fontsize=13)
     for place, panel in enumerate(panels, 1):
         axes = figure.add_subplot(rows, min(2, len(panels)), place)
         _draw(axes, panel)
         if place == 1:
-            _mark(axes, record)
+            _mark(axes, reader)
     try:
         figure.savefig(target, dpi=_DPI)
     except OSError as error:
@@ -75,26 +75,26 @@ def plot(record: RecordedRun, path: str | Path | None = None) -> Path:
     return target
 
 
-def _title(record: RecordedRun) -> str:
-    reward = record.about.get("reward")
+def _title(reader: RunReader) -> str:
+    reward = reader.manifest.get("reward")
     name = reward.get("name") if isinstance(reward, dict) else reward
-    parts = [record.folder.path.resolve().name, str(name or ""), str(record.about.get("backend") or "")]
+    parts = [reader.folder.path.resolve().name, str(name or ""), str(reader.manifest.get("backend") or "")]
     return "   ".join(part for part in parts if part)[:120].replace("$", r"\$")
 
 
-def _panels(record: RecordedRun) -> Iterator[_Panel]:
-    def curve(name: str, label: str, dots: bool = False, style: str = "-") -> list[_Curve]:
-        steps, values = record.series(name)
-        return [_Curve(label, steps, values, dots=dots, style=style)] if steps else []
+def _panels(reader: RunReader) -> Iterator[_Panel]:
+    def curve(name: str, label: str, dots: bool = False, style: str = "-") -> list[_PlotCurve]:
+        steps, values = reader.series(name)
+        return [_PlotCurve(label, steps, values, dots=dots, style=style)] if steps else []
 
-    steps, means = record.series("reward/mean")
+    steps, means = reader.series("reward/mean")
     if steps:
-        spread = [value**0.5 for value in record.series("reward/var")[1]]
+        spread = [value**0.5 for value in reader.series("reward/var")[1]]
         held_out = curve("eval/reward/mean", "held-out", dots=True)
         yield _Panel(
-            "reward: mean ± standard deviation", [_Curve("training", steps, means, spread), *held_out]
+            "reward: mean ± standard deviation", [_PlotCurve("training", steps, means, spread), *held_out]
         )
-    names = record.components
+    names = reader.components
     parts = [one for name in names[:COMPONENTS] for one in curve(f"reward/{name}/mean", name)]
     if parts:
         more = len(names) - COMPONENTS
@@ -111,44 +111,44 @@ def _panels(record: RecordedRun) -> Iterator[_Panel]:
     yield from _if_any(
         "completion length: mean", [*curve("length/mean", "characters"), *curve("length/tokens", "tokens")]
     )
-    yield from _if_any("failed samples", list(_failures(record)), share=True)
+    yield from _if_any("failed samples", list(_failures(reader)), share=True)
     yield from _if_any("time in rewards", curve("time/reward_share", "share of the step"), share=True)
     trainer = [one for name in ("loss", "kl", "grad_norm") for one in curve(f"train/{name}", name)]
     yield from _if_any("trainer", trainer)
-    yield from _if_any("held-out accuracy, 95 % interval", _accuracy(record), share=True)
+    yield from _if_any("held-out accuracy, 95 % interval", _accuracy(reader), share=True)
 
 
-def _if_any(title: str, curves: Sequence[_Curve], share: bool = False) -> Iterator[_Panel]:
+def _if_any(title: str, curves: Sequence[_PlotCurve], share: bool = False) -> Iterator[_Panel]:
     if curves:
         yield _Panel(title, curves, share)
 
 
-def _failures(record: RecordedRun) -> Iterator[_Curve]:
+def _failures(reader: RunReader) -> Iterator[_PlotCurve]:
     """The share of the samples that failed, by kind; a step without such a failure has 0."""
     kinds = dict.fromkeys(
-        name for step in record.steps for name in step.scalars if name.startswith("failures/")
+        name for step in reader.steps for name in step.scalars if name.startswith("failures/")
     )
-    counted = [step for step in record.steps if step.scalars.get("samples")]
+    counted = [step for step in reader.steps if step.scalars.get("samples")]
     for kind in kinds:
         shares = [step.scalars.get(kind, 0.0) / step.scalars["samples"] for step in counted]
-        yield _Curve(kind.removeprefix("failures/"), [step.step for step in counted], shares)
+        yield _PlotCurve(kind.removeprefix("failures/"), [step.step for step in counted], shares)
 
 
-def _accuracy(record: RecordedRun) -> list[_Curve]:
+def _accuracy(reader: RunReader) -> list[_PlotCurve]:
     """What ``guerdon evaluate`` found, a curve for each way of sampling."""
     found: dict[str, dict[int, tuple[float, tuple[float, float]]]] = {}
-    for _, said in record.evaluations():
-        for tally in (said.get("before"), said.get("after")):
-            rate = tally.get("accuracy") if isinstance(tally, dict) else None
-            if not isinstance(tally, dict) or not isinstance(rate, dict) or "value" not in rate:
+    for _, said in reader.evaluations():
+        for metrics in (said.get("before"), said.get("after")):
+            rate = metrics.get("accuracy") if isinstance(metrics, dict) else None
+            if not isinstance(metrics, dict) or not isinstance(rate, dict) or "value" not in rate:
                 continue
             value = float(rate["value"])
             low, high = float(rate.get("low", value)), float(rate.get("high", value))
             reach = max(0.0, value - low), max(0.0, high - value)
             by_step = found.setdefault(str(said.get("inference", "evaluation")), {})
-            by_step[int(tally.get("step") or 0)] = value, reach
+            by_step[int(metrics.get("step") or 0)] = value, reach
     return [
-        _Curve(
+        _PlotCurve(
             name,
             sorted(points),
             [points[s][0] for s in sorted(points)],
@@ -209,10 +209,10 @@ def _draw(axes: Any, panel: _Panel) -> None:
     axes.legend(fontsize=8, frameon=False)
 
 
-def _mark(axes: Any, record: RecordedRun) -> None:
+def _mark(axes: Any, reader: RunReader) -> None:
     """A dotted line for each of the first warnings, notices left out."""
-    told = [(step, alarm) for step, alarm in record.warnings() if alarm.severity != "notice"]
-    for step, alarm in told[:_ALARMS]:
+    shown = [(step, alarm) for step, alarm in reader.warnings() if alarm.severity != "notice"]
+    for step, alarm in shown[:_ALARMS]:
         axes.axvline(step, color="#c00000", linestyle=":", linewidth=1)
         axes.text(
             step,

@@ -12,7 +12,7 @@ from guerdon.cli.options import POSITIVE, debug_option, option
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from guerdon.train.records.run_reader import RecordedRun
+    from guerdon.train.records.run_reader import RunReader
     from guerdon.train.records.samples import KeptSample
     from guerdon.train.views.inspect import Inspection
 
@@ -32,32 +32,32 @@ def inspect(run: str, number: int, as_json: bool) -> None:
     disagree most, and what failed. Works while the run goes on.
     """
     from guerdon.cli.output import output
-    from guerdon.train.records.run_reader import RecordedRun
+    from guerdon.train.records.run_reader import RunReader
     from guerdon.train.views.inspect import inspect as find
 
-    record = RecordedRun.of(run)
-    found = find(record, number)
+    reader = RunReader.of(run)
+    found = find(reader, number)
     if as_json:
-        warnings = [{"step": step, **alarm.to_dict()} for step, alarm in record.warnings()]
+        warnings = [{"step": step, **alarm.to_dict()} for step, alarm in reader.warnings()]
         click.echo(
-            json.dumps({"run": str(record.folder.path), **found.to_dict(), "warnings": warnings}, default=str)
+            json.dumps({"run": str(reader.folder.path), **found.to_dict(), "warnings": warnings}, default=str)
         )
     else:
-        _print(record, found, output())
+        _print(reader, found, output())
 
 
-def _print(record: RecordedRun, found: Inspection, console: Console) -> None:
+def _print(reader: RunReader, found: Inspection, console: Console) -> None:
     from guerdon.console import print_heading, print_labelled
-    from guerdon.scoring.statistics.findings import figure
+    from guerdon.scoring.statistics.figures import figure
 
     about = f"{found.steps:,} steps, {found.samples:,} samples"
     about += f", {found.failed:,} failed" if found.failed else ""
-    _, means = record.series("reward/mean")
+    _, means = reader.series("reward/mean")
     if means:
         about += f", mean reward {figure(means[0])} in the first step and {figure(means[-1])} in the last"
-    print_heading(console, f"Run {record.folder.path.resolve().name}")
+    print_heading(console, f"Run {reader.folder.path.resolve().name}")
     print_labelled(console, "run", about)
-    for step, alarm in record.warnings()[-_ALARMS:]:
+    for step, alarm in reader.warnings()[-_ALARMS:]:
         print_labelled(console, alarm.severity, f"step {step:,}: {alarm.text}")
     sections: list[tuple[str, list[KeptSample]]] = [("Best", found.best), ("Worst", found.worst)]
     for title, samples in sections:
@@ -109,7 +109,7 @@ def _sample(console: Console, one: KeptSample, note: str = "") -> None:
 
 def _verdict(one: KeptSample) -> str:
     """Score and components on one line, or why there is none."""
-    from guerdon.scoring.statistics.findings import figure
+    from guerdon.scoring.statistics.figures import figure
 
     if one.error is not None:
         return f"failed, {one.error_kind}: {one.error}"

@@ -22,7 +22,7 @@ def plot(run: str, output: str | None) -> None:
     Reward, components, groups without variance, length, failures, time in rewards, the trainer's own figures and
     held-out accuracy, each where the run has them. Works while the run goes on.
     """
-    from guerdon.train.records.run_reader import RecordedRun
+    from guerdon.train.records.run_reader import RunReader
     from guerdon.train.views.plot import plot as draw
 
-    click.echo(str(draw(RecordedRun.of(run), output)))
+    click.echo(str(draw(RunReader.of(run), output)))

@@ -19,7 +19,7 @@ SUMMARY = "summary.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SweepResult:
     """How one of the runs ended."""
 
     folder: str
@@ -49,23 +49,23 @@ def sweep(overrides: Sequence[str], project: Project, launch: Launch | None = No
     runs = combinations(overrides, project)
     base = sweep_folder(compose(runs[0], project))
     differing = [text for run in runs for text in run if not all(text in other for other in runs)]
-    outcomes: list[Outcome] = []
+    results: list[SweepResult] = []
     for number, run in enumerate(runs):
         shown = [text for text in run if text in differing]
         folder = base / str(number)
         click.echo(f"\n[{number + 1}/{len(runs)}] {' '.join(shown)}", err=True)
         status = (launch or _in_a_process)(_arguments(run, folder, project))
-        outcomes.append(_outcome(folder, shown, status))
+        results.append(_result(folder, shown, status))
         (base / SUMMARY).write_text(
-            json.dumps([asdict(one) for one in outcomes], indent=2) + "\n", encoding="utf-8"
+            json.dumps([asdict(one) for one in results], indent=2) + "\n", encoding="utf-8"
         )
         if status == INTERRUPTED:
             break
-    _show(outcomes, len(runs), base)
-    if outcomes[-1].status == INTERRUPTED:
+    _show(results, len(runs), base)
+    if results[-1].status == INTERRUPTED:
         return INTERRUPTED
     # What is wrong with all of them is wrong with the command line.
-    statuses = {one.status for one in outcomes}
+    statuses = {one.status for one in results}
     return USER_ERROR if statuses == {USER_ERROR} else int(statuses != {0})
 
 
@@ -88,20 +88,20 @@ def _in_a_process(arguments: Sequence[str]) -> int:
             continue
 
 
-def _outcome(folder: Path, shown: list[str], status: int) -> Outcome:
+def _result(folder: Path, shown: list[str], status: int) -> SweepResult:
     from guerdon.errors import InputError
     from guerdon.train.records.folder import RunFolder
-    from guerdon.train.records.manifest import About
+    from guerdon.train.records.manifest import RunManifest
 
     run = RunFolder(folder)
     try:
-        state: str = About.read(run).state
+        state: str = RunManifest.read(run).state
     except InputError:
         state = "not started"
     if status < 0 or (status and state == "running"):
         state = "killed"
     means = _means(run.metrics)
-    return Outcome(
+    return SweepResult(
         str(folder), shown, status, state, means[0] if means else None, means[-1] if means else None
     )
 
@@ -121,7 +121,7 @@ def _means(path: Path) -> list[float]:
     return found
 
 
-def _show(outcomes: Sequence[Outcome], planned: int, base: Path) -> None:
+def _show(results: Sequence[SweepResult], planned: int, base: Path) -> None:
     from rich.table import Table
 
     from guerdon.cli.output import output
@@ -131,11 +131,11 @@ def _show(outcomes: Sequence[Outcome], planned: int, base: Path) -> None:
         table.add_column(name)
     for name in ("reward first", "last"):
         table.add_column(name, justify="right")
-    for one in outcomes:
+    for one in results:
         numbers = ["–" if mean is None else f"{mean:.3f}" for mean in (one.first, one.last)]
         table.add_row(Path(one.folder).name, " ".join(one.overrides), one.state, *numbers)
     console = output()
     console.print()
     console.print(table)
-    left = planned - len(outcomes)
+    left = planned - len(results)
     click.echo(f"\nruns in {base}" + (f"; {left} not started" if left else ""), err=True)

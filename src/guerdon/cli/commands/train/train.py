@@ -13,12 +13,12 @@ import click
 
 from guerdon.cli.commands.train.inspect import inspect
 from guerdon.cli.commands.train.plot import plot
-from guerdon.cli.options import bundled, check_variables, debug_option, option
+from guerdon.cli.options import check_variables, debug_option, option, option_group
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
     from guerdon.train.config.project import Project
-    from guerdon.train.run.prepare import Prepared
+    from guerdon.train.run.prepare import PreparedRun
 
 CONF = Path(__file__).resolve().parents[3] / "train" / "config" / "conf"
 
@@ -91,7 +91,7 @@ def _flag(*names: str, **attributes: Any) -> Any:
     return option(*names, envvar=variable, **attributes)
 
 
-_flags = bundled(
+_flags = option_group(
     TrainFlags,
     "flags",
     [
@@ -194,14 +194,14 @@ def _train(overrides: Sequence[str], flags: TrainFlags) -> int:
     """Prepare, show and carry out one run; gives the exit status."""
     from guerdon.cli.app import INTERRUPTED
     from guerdon.cli.output import prints_to_stderr
-    from guerdon.train.backend import Interrupted
+    from guerdon.train.backend import TrainingInterrupted
     from guerdon.train.config.compose import compose
-    from guerdon.train.run.prepare import prepare, prepare_again
-    from guerdon.train.run.runner import carry_out
+    from guerdon.train.run.prepare import prepare, prepare_resume
+    from guerdon.train.run.runner import execute
 
     with prints_to_stderr():
         if flags.resume is not None:
-            prepared = prepare_again(flags.resume, accept_changes=flags.accept_changes)
+            prepared = prepare_resume(flags.resume, accept_changes=flags.accept_changes)
         else:
             prepared = prepare(compose(overrides, flags.project()))
         _show(prepared)
@@ -210,8 +210,8 @@ def _train(overrides: Sequence[str], flags: TrainFlags) -> int:
             return 0
         folder = prepared.folder.path
         try:
-            carry_out(prepared)
-        except Interrupted as interrupt:
+            execute(prepared)
+        except TrainingInterrupted as interrupt:
             _say_interrupted(folder, f"after step {interrupt.step:,}; it is saved")
             return INTERRUPTED
         except KeyboardInterrupt:
@@ -223,7 +223,7 @@ def _train(overrides: Sequence[str], flags: TrainFlags) -> int:
     return 0
 
 
-def _show(prepared: Prepared) -> None:
+def _show(prepared: PreparedRun) -> None:
     lines = prepared.summary()
     width = max(len(name) for name, _ in lines)
     for name, what in lines:
@@ -232,4 +232,4 @@ def _show(prepared: Prepared) -> None:
 
 def _say_interrupted(folder: Path, how: str) -> None:
     again = shlex.join(["guerdon", "train", "--resume", str(folder)])
-    click.echo(f"Interrupted {how}; go on with: {again}", err=True)
+    click.echo(f"TrainingInterrupted {how}; go on with: {again}", err=True)

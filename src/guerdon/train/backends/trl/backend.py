@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from guerdon.errors import InputError, MissingExtraError
-from guerdon.train.backend import Backend, Job, Policy
+from guerdon.train.backend import Backend, Policy, TrainingContext
 from guerdon.train.config.schema import Config
 
 _NEEDED = ("torch", "transformers", "trl", "datasets")
@@ -47,12 +47,12 @@ class TrlBackend(Backend):
             if torch.cuda.device_count() > 1:
                 raise InputError("backend=trl trains on one GPU; choose it with CUDA_VISIBLE_DEVICES=0")
 
-    def train(self, job: Job) -> None:
+    def train(self, context: TrainingContext) -> None:
         """See Backend."""
         from guerdon.train.backends.trl.run import TrlRun
 
-        self.check(job.config)
-        TrlRun(job).train()
+        self.check(context.config)
+        TrlRun(context).train()
 
     def policy(self, config: Config, checkpoint: Path | None) -> Policy:
         """See Backend."""

@@ -16,7 +16,7 @@ DTYPES = ("auto", "float32", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class ModelAndTokenizer:
     """A model of transformers with its tokenizer, on the CPU or where it was loaded to."""
 
     model: Any
@@ -72,18 +72,18 @@ def in_bfloat16(config: Config) -> bool:
     return config.model.dtype == "bfloat16"
 
 
-def first_model(config: Config) -> Loaded:
+def first_model(config: Config) -> ModelAndTokenizer:
     """The model as it is before training, without adapters. Raises InputError where it cannot be loaded."""
     if config.model.model_family in MADE:
         tokenizer = character_tokenizer(alphabet_of(config))
         lengths = config.generation.max_prompt_length + config.generation.max_generation_steps
         model = random_llama(config.model, tokenizer, positions=max(lengths, 256), seed=config.seed)
-        return Loaded(model.to(_weights(config)), tokenizer)
+        return ModelAndTokenizer(model.to(_weights(config)), tokenizer)
     assert config.model.path is not None
     return _load(config, config.model.path)
 
 
-def trained_model(config: Config, checkpoint: Path) -> Loaded:
+def trained_model(config: Config, checkpoint: Path) -> ModelAndTokenizer:
     """The model of a checkpoint, with its adapters where it has them.
 
     Raises InputError where the folder holds none.
@@ -92,7 +92,7 @@ def trained_model(config: Config, checkpoint: Path) -> Loaded:
         from peft import PeftModel
 
         base = first_model(config)
-        return Loaded(PeftModel.from_pretrained(base.model, str(checkpoint)), base.tokenizer)
+        return ModelAndTokenizer(PeftModel.from_pretrained(base.model, str(checkpoint)), base.tokenizer)
     return _load(config, str(checkpoint))
 
 
@@ -105,7 +105,7 @@ def _weights(config: Config) -> Any:
     return torch.bfloat16 if halved else torch.float32
 
 
-def _load(config: Config, place: str) -> Loaded:
+def _load(config: Config, place: str) -> ModelAndTokenizer:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     try:
@@ -116,4 +116,4 @@ def _load(config: Config, place: str) -> Loaded:
         raise InputError(f"no model can be loaded from {place}: {reason}", path=place) from error
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    return Loaded(model, tokenizer)
+    return ModelAndTokenizer(model, tokenizer)

@@ -14,14 +14,14 @@ from types import FrameType
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.train.backend import Interrupted, Job, Problem
+from guerdon.train.backend import Problem, TrainingContext, TrainingInterrupted
 from guerdon.train.backends.generation import chat_text, complete, end_tokens, settings
-from guerdon.train.backends.trl.models import MADE, Loaded, first_model
+from guerdon.train.backends.trl.models import MADE, ModelAndTokenizer, first_model
 from guerdon.train.backends.trl.quiet import quiet
 from guerdon.train.backends.trl.settings import arguments, rate_factor
-from guerdon.train.backends.trl.trainer import Hooks, trainer_class
+from guerdon.train.backends.trl.trainer import TrainerHooks, trainer_class
 from guerdon.train.config.schema import Config
-from guerdon.train.data.sampler import Order, steps_of
+from guerdon.train.data.sampler import BatchSampler, total_steps
 from guerdon.trainers.columns import sample_of
 from guerdon.trainers.trl import TrlReward
 
@@ -36,47 +36,49 @@ _LEFT_OUT = ("reward", "profiling/", "num_tokens", "epoch", "step_time", "frac_r
 class TrlRun:
     """A run that is checked. TRL counts updates; the run's steps are the batches of rollouts they learn from."""
 
-    def __init__(self, job: Job) -> None:
-        if not job.train:
+    def __init__(self, context: TrainingContext) -> None:
+        if not context.train:
             raise InputError("there is no problem to learn from")
-        self._job, training = job, job.config.training
-        self._total = steps_of(job.config, len(job.train))
-        self._per_step = job.config.grpo.num_iterations
-        self._order = Order(len(job.train), batch=training.micro_batch_size, seed=job.config.seed)
+        self._context, training = context, context.config.training
+        self._total = total_steps(context.config, len(context.train))
+        self._per_step = context.config.grpo.num_iterations
+        self._sampler = BatchSampler(
+            len(context.train), batch=training.micro_batch_size, seed=context.config.seed
+        )
         self._stop = threading.Event()
         self._started = 0.0
         self._figures: dict[str, list[float]] = defaultdict(list)
-        self._saved = _checkpoint(job.resume_from)
+        self._saved = _checkpoint(context.resume_from)
         self._trainer: Any = None
         self._reward = TrlReward(
-            job.reward,
+            context.reward,
             on_failure=training.on_failure,
             timeout=training.reward_timeout,
             workers=training.reward_workers,
             concurrency=training.reward_concurrency,
-            observe=job.monitor.scored,
+            observe=context.monitor.scored,
         )
 
     def train(self) -> None:
-        """Do the steps that are left. Raises Interrupted after Ctrl-C, when the checkpoint is saved."""
+        """Do the steps that are left. Raises TrainingInterrupted after Ctrl-C, when the checkpoint is saved."""
         if self._saved is not None:
-            self._job.monitor.resume(self._saved[0])
+            self._context.monitor.resume(self._saved[0])
             if self._saved[0] >= self._total:
                 return
         with (
-            quiet(self._job.config.debug),
-            _threads(self._job.config),
+            quiet(self._context.config.debug),
+            _threads(self._context.config),
             _Interruptions(self._stop),
         ):
             try:
                 self._trainer = self._made()
                 self._started = time.perf_counter()
-                resume_from = self._job.resume_from
+                resume_from = self._context.resume_from
                 self._trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
             except KeyboardInterrupt:
                 if self._saved is None:
                     raise
-                raise Interrupted(*self._saved) from None
+                raise TrainingInterrupted(*self._saved) from None
             except RuntimeError as error:
                 if type(error).__name__ == "OutOfMemoryError":
                     raise InputError(_too_large(error)) from error
@@ -84,7 +86,7 @@ class TrlRun:
             finally:
                 self._reward.close()
         if self._done < self._total and self._saved is not None:
-            raise Interrupted(*self._saved)
+            raise TrainingInterrupted(*self._saved)
 
     @property
     def _done(self) -> int:
@@ -96,8 +98,8 @@ class TrlRun:
     def _made(self) -> Any:
         from transformers import set_seed
 
-        config = self._job.config
-        checkpoints = self._job.folder.checkpoints
+        config = self._context.config
+        checkpoints = self._context.folder.checkpoints
         checkpoints.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(checkpoints / _PARTIAL, ignore_errors=True)
         loaded = first_model(config)
@@ -105,9 +107,9 @@ class TrlRun:
         self._settle(loaded)
         set_seed(config.seed)  # adapters are drawn before TRL does so itself
         updates = self._total * self._per_step
-        hooks = Hooks(
+        hooks = TrainerHooks(
             rate_factor=rate_factor(config, updates),
-            place=lambda updates: self._job.folder.checkpoint(updates // self._per_step),
+            place=lambda updates: self._context.folder.checkpoint(updates // self._per_step),
             saved=self._keep,
             logged=self._updated,
         )
@@ -124,14 +126,14 @@ class TrlRun:
         except ValueError as error:
             raise InputError(f"TRL refuses this configuration: {error}") from error
 
-    def _settle(self, loaded: Loaded) -> None:
+    def _settle(self, loaded: ModelAndTokenizer) -> None:
         """What the model generates until, and where TRL finds the first model again."""
-        model, config = loaded.model, self._job.config
+        model, config = loaded.model, self._context.config
         ends = end_tokens(model, loaded.tokenizer, config.generation.eos_tokens)
         model.generation_config.eos_token_id = ends
         reads_again = config.model.vllm or (config.grpo.beta and config.model.lora_rank is None)
         if config.model.model_family in MADE and reads_again:
-            place = self._job.folder.path / _FIRST
+            place = self._context.folder.path / _FIRST
             model.save_pretrained(place)
             loaded.tokenizer.save_pretrained(place)
             model.config._name_or_path = str(place)
@@ -140,8 +142,8 @@ class TrlRun:
         """The problems' numbers in the order of the run; prompts are looked up, so that nothing changes them."""
         from datasets import Dataset
 
-        problems = self._job.train
-        order = [place for step in range(self._total) for place in self._order.batch(step)]
+        problems = self._context.train
+        order = [place for step in range(self._total) for place in self._sampler.batch(step)]
 
         def rows(batch: Mapping[str, Sequence[int]]) -> dict[str, list[Any]]:
             return {_PROBLEM: list(batch[_PROBLEM]), "prompt": [problems[n].prompt for n in batch[_PROBLEM]]}
@@ -152,8 +154,8 @@ class TrlRun:
         def reward(
             completions: Sequence[Any], completion_ids: Sequence[Sequence[int]], **columns: Any
         ) -> list[float | None]:
-            self._job.monitor.tokens(sum(map(len, completion_ids)))
-            problems = [self._job.train[place] for place in columns[_PROBLEM]]
+            self._context.monitor.tokens(sum(map(len, completion_ids)))
+            problems = [self._context.train[place] for place in columns[_PROBLEM]]
             return self._score(problems, completions, "train", self._done)
 
         reward.__name__ = self._reward.__name__
@@ -171,13 +173,13 @@ class TrlRun:
 
     def _check_prompts(self, tokenizer: Any) -> None:
         """Refuse prompts that the model cannot be given as they are."""
-        problems = [*self._job.train, *self._job.test]
+        problems = [*self._context.train, *self._context.test]
         chats = [problem for problem in problems if not isinstance(problem.prompt, str)]
         if chats and len(chats) < len(problems):
             raise InputError(
                 "some prompts are plain text and some are conversations; make them all of one kind"
             )
-        limit = self._job.config.generation.max_prompt_length
+        limit = self._context.config.generation.max_prompt_length
         lengths = {str(p.id): count for p in problems if (count := _length(tokenizer, p)) > limit}
         if lengths:
             shown = ", ".join(list(lengths)[:_SHOWN]) + (", …" if len(lengths) > _SHOWN else "")
@@ -196,13 +198,13 @@ class TrlRun:
         if updates % self._per_step:
             return False, False
         seconds = time.perf_counter() - self._started
-        step, training = updates // self._per_step, self._job.config.training
+        step, training = updates // self._per_step, self._context.config.training
         last = step >= self._total
         if last or (training.eval_every_n_steps and step % training.eval_every_n_steps == 0):
             self._evaluate(step)
         figures = {name: sum(values) / len(values) for name, values in self._figures.items()}
         self._figures.clear()
-        self._job.monitor.step(step, seconds, figures)
+        self._context.monitor.step(step, seconds, figures)
         stopping = self._stop.is_set() and not last
         due = bool(training.save_interval_steps) and step % training.save_interval_steps == 0
         self._started = time.perf_counter()
@@ -210,15 +212,15 @@ class TrlRun:
 
     def _evaluate(self, step: int) -> None:
         """Greedy completions of the held-out problems, scored."""
-        training, count = self._job.config.training, self._job.config.grpo.num_generations
-        problems = list(self._job.test)
+        training, count = self._context.config.training, self._context.config.grpo.num_generations
+        problems = list(self._context.test)
         if training.num_test_batches is not None:
             problems = problems[: training.num_test_batches * training.micro_batch_size]
         if problems:
             model = self._trainer.accelerator.unwrap_model(self._trainer.model)
             tokenizer = self._trainer.processing_class
             prompts = [problem.prompt for problem in problems]
-            longest = self._job.config.generation.max_generation_steps
+            longest = self._context.config.generation.max_generation_steps
             asked = settings(tokenizer, self._trainer.eos_token_ids, max_new_tokens=longest)
             completions = complete(model, tokenizer, prompts, asked, batch=training.micro_batch_size * count)
             self._score(problems, completions, "eval", step)
@@ -227,10 +229,10 @@ class TrlRun:
         """A checkpoint is complete: the oldest ones go."""
         step = updates // self._per_step
         self._saved = (step, path)
-        kept = max(self._job.config.training.max_checkpoints_to_keep, 1)
-        for _, old in self._job.folder.saved()[:-kept]:
+        kept = max(self._context.config.training.max_checkpoints_to_keep, 1)
+        for _, old in self._context.folder.saved()[:-kept]:
             shutil.rmtree(old)
-        self._job.monitor.checkpoint(step, path)
+        self._context.monitor.checkpoint(step, path)
         self._started = time.perf_counter()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Hooks:
+class TrainerHooks:
     """What a trainer asks its run."""
 
     rate_factor: Callable[[int], float]
@@ -28,10 +28,10 @@ def trainer_class(algorithm: str) -> Any:
     from transformers import PrinterCallback, TrainerCallback
     from trl import GRPOTrainer, RLOOTrainer
 
-    class Reporting(TrainerCallback):
+    class StepCallback(TrainerCallback):
         """Hands on what TRL logs after each update, and has it save and stop."""
 
-        def __init__(self, hooks: Hooks) -> None:
+        def __init__(self, hooks: TrainerHooks) -> None:
             self._hooks = hooks
 
         def on_log(
@@ -46,14 +46,14 @@ def trainer_class(algorithm: str) -> Any:
 
     base: Any = RLOOTrainer if algorithm == "rloo" else GRPOTrainer
 
-    class Trainer(base):  # type: ignore[misc]
+    class RunTrainer(base):  # type: ignore[misc]
         lr_scheduler: Any
 
-        def __init__(self, *given: Any, hooks: Hooks, **more: Any) -> None:
+        def __init__(self, *given: Any, hooks: TrainerHooks, **more: Any) -> None:
             self.hooks = hooks
             super().__init__(*given, **more)
             self.remove_callback(PrinterCallback)
-            self.add_callback(Reporting(hooks))
+            self.add_callback(StepCallback(hooks))
 
         def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
             from torch.optim.lr_scheduler import LambdaLR
@@ -82,4 +82,4 @@ def trainer_class(algorithm: str) -> Any:
         def _send_telemetry(self) -> None:
             """What is trained is told to nobody."""
 
-    return Trainer
+    return RunTrainer

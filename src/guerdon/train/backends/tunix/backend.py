@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from guerdon.errors import InputError, MissingExtraError
-from guerdon.train.backend import Backend, Job, Policy
+from guerdon.train.backend import Backend, Policy, TrainingContext
 from guerdon.train.config.schema import Config
 
 
@@ -51,12 +51,12 @@ class TunixBackend(Backend):
         check_model(config)
         mesh_of(config.model)
 
-    def train(self, job: Job) -> None:
+    def train(self, context: TrainingContext) -> None:
         """See Backend."""
         from guerdon.train.backends.tunix.run import TunixRun
 
-        self.check(job.config)
-        TunixRun(job).train()
+        self.check(context.config)
+        TunixRun(context).train()
 
     def policy(self, config: Config, checkpoint: Path | None) -> Policy:
         """See Backend."""

@@ -33,7 +33,7 @@ _ARCHITECTURES = {"qwen2": "qwen2", "qwen3": "qwen3", "llama": "llama3"}
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ModelSource:
     """Where a run's model comes from, and how its prompts are written."""
 
     config: Config
@@ -65,12 +65,12 @@ class Source:
         return len(self.tokenizer.encode(text))
 
 
-def source_of(config: Config) -> Source:
+def source_of(config: Config) -> ModelSource:
     """The source that a configuration names. Raises InputError as ``check_model`` does."""
     check_model(config)
     # transformers says on every import without torch that models cannot be used.
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
-    return Source(config, _tokenizer(config), mesh_of(config.model))
+    return ModelSource(config, _tokenizer(config), mesh_of(config.model))
 
 
 def check_model(config: Config) -> None:
@@ -221,10 +221,10 @@ def _named_or_described(model: ModelConfig, folder: Path) -> tuple[str, Any]:
 
 def _described(folder: Path) -> tuple[str, Any]:
     try:
-        told: Mapping[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
+        fields: Mapping[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"model.path: {folder / 'config.json'} cannot be read: {error}") from error
-    kind = str(told.get("model_type"))
+    kind = str(fields.get("model_type"))
     if kind not in _ARCHITECTURES:
         raise InputError(
             f"model.path: a {kind} cannot be read from its config.json for Tunix, only {', '.join(_ARCHITECTURES)}; "
@@ -233,24 +233,24 @@ def _described(folder: Path) -> tuple[str, Any]:
     category = _ARCHITECTURES[kind]
     module = importlib.import_module(f"{_ROOT}.{category}.model")
     tied = {"llama3": "weight_tying"}.get(category, "use_tied_embedding")
-    rope = told.get("rope_parameters") or {}
-    heads = int(told["num_attention_heads"])
+    rope = fields.get("rope_parameters") or {}
+    heads = int(fields["num_attention_heads"])
     config = module.ModelConfig(
-        num_layers=int(told["num_hidden_layers"]),
-        vocab_size=int(told["vocab_size"]),
-        embed_dim=int(told["hidden_size"]),
-        hidden_dim=int(told["intermediate_size"]),
+        num_layers=int(fields["num_hidden_layers"]),
+        vocab_size=int(fields["vocab_size"]),
+        embed_dim=int(fields["hidden_size"]),
+        hidden_dim=int(fields["intermediate_size"]),
         num_heads=heads,
-        head_dim=int(told.get("head_dim") or told["hidden_size"] // heads),
-        num_kv_heads=int(told.get("num_key_value_heads") or heads),
-        rope_theta=int(rope.get("rope_theta") or told.get("rope_theta") or 10_000),
-        norm_eps=float(told.get("rms_norm_eps", 1e-6)),
-        **{tied: bool(told.get("tie_word_embeddings", False))},
+        head_dim=int(fields.get("head_dim") or fields["hidden_size"] // heads),
+        num_kv_heads=int(fields.get("num_key_value_heads") or heads),
+        rope_theta=int(rope.get("rope_theta") or fields.get("rope_theta") or 10_000),
+        norm_eps=float(fields.get("rms_norm_eps", 1e-6)),
+        **{tied: bool(fields.get("tie_word_embeddings", False))},
     )
     return category, config
 
 
-def _loaded(source: Source) -> Any:
+def _loaded(source: ModelSource) -> Any:
     """The model of a folder, with weights as Transformers saves them."""
     model = source.config.model
     folder = Path(str(model.path)).expanduser()

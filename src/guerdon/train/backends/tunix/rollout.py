@@ -10,7 +10,7 @@ from typing import Any
 
 from guerdon.train.backend import Policy, Prompt
 from guerdon.train.backends.tunix.checkpoint import restore_model
-from guerdon.train.backends.tunix.model import Source
+from guerdon.train.backends.tunix.model import ModelSource
 
 _CHUNK = 32
 
@@ -114,7 +114,7 @@ def rollout_class() -> Any:
 class TunixPolicy(Policy):
     """A model with Tunix's sampler; the same prompts, settings and seed give the same completions."""
 
-    def __init__(self, source: Source, checkpoint: Path | None) -> None:
+    def __init__(self, source: ModelSource, checkpoint: Path | None) -> None:
         self._source = source
         self._model = source.model()
         if checkpoint is not None:

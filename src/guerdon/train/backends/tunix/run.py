@@ -12,11 +12,11 @@ from types import FrameType
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.train.backend import Interrupted, Job, Problem
+from guerdon.train.backend import Problem, TrainingContext, TrainingInterrupted
 from guerdon.train.backends.tunix.checkpoint import restore_model, restore_optimizer, save, step_of
 from guerdon.train.backends.tunix.model import source_of
 from guerdon.train.backends.tunix.rollout import rollout_class
-from guerdon.train.data.sampler import Order, steps_of
+from guerdon.train.data.sampler import BatchSampler, total_steps
 from guerdon.trainers.columns import sample_of
 from guerdon.trainers.tunix import TunixReward
 
@@ -27,16 +27,18 @@ _PROBLEM = "problem"
 class TunixRun:
     """A run that is checked. Tunix counts from where this process starts; the run's own steps count through."""
 
-    def __init__(self, job: Job) -> None:
-        self._job, config = job, job.config
-        if not job.train:
+    def __init__(self, context: TrainingContext) -> None:
+        self._context, config = context, context.config
+        if not context.train:
             raise InputError("there is no problem to learn from")
         self._source = source_of(config)
-        self._texts = {id(p): self._source.text(p.prompt) for p in (*job.train, *job.test)}
+        self._texts = {id(p): self._source.text(p.prompt) for p in (*context.train, *context.test)}
         self._refuse_long_prompts()
-        self._order = Order(len(job.train), batch=config.training.micro_batch_size, seed=config.seed)
-        self._total = steps_of(config, len(job.train))
-        self._first = step_of(job.resume_from) if job.resume_from is not None else 0
+        self._sampler = BatchSampler(
+            len(context.train), batch=config.training.micro_batch_size, seed=config.seed
+        )
+        self._total = total_steps(config, len(context.train))
+        self._first = step_of(context.resume_from) if context.resume_from is not None else 0
         """Steps that were done before this process."""
         self._updates = 0
         self._apart = False
@@ -45,24 +47,24 @@ class TunixRun:
         self._started = 0.0
         training = config.training
         self._reward = TunixReward(
-            job.reward,
+            context.reward,
             on_failure=training.on_failure,
             timeout=training.reward_timeout,
             workers=training.reward_workers,
             concurrency=training.reward_concurrency,
-            observe=job.monitor.scored,
+            observe=context.monitor.scored,
         )
 
     @property
     def done(self) -> int:
         """Steps that are done."""
-        return self._first + self._updates // self._job.config.grpo.num_iterations
+        return self._first + self._updates // self._context.config.grpo.num_iterations
 
     def train(self) -> None:
-        """Do the steps that are left. Raises Interrupted after Ctrl-C, when the checkpoint is saved."""
-        _quiet(self._job.config.debug)
+        """Do the steps that are left. Raises TrainingInterrupted after Ctrl-C, when the checkpoint is saved."""
+        _quiet(self._context.config.debug)
         if self._first:
-            self._job.monitor.resume(self._first)
+            self._context.monitor.resume(self._first)
         if self.done >= self._total:
             return
         cluster = self._cluster()
@@ -82,10 +84,10 @@ class TunixRun:
         import optax
         from tunix.rl import rl_cluster
 
-        config, run = self._job.config, self
+        config, run = self._context.config, self
         model = self._source.model()
-        if self._job.resume_from is not None:
-            restore_model(self._job.resume_from, model)
+        if self._context.resume_from is not None:
+            restore_model(self._context.resume_from, model)
         roles = rl_cluster.Role
         batch = config.training.micro_batch_size
         left = self._total - self._first
@@ -117,7 +119,7 @@ class TunixRun:
                     seed=config.seed,
                     read=self._source.read,
                     step=lambda: run.done,
-                    generated=self._job.monitor.tokens,
+                    generated=self._context.monitor.tokens,
                 ),
                 training_config=rl_cluster.RLTrainingConfig(
                     actor_optimizer=optimizer,
@@ -131,14 +133,14 @@ class TunixRun:
         )
         # Tunix draws a bar of its own where it knows the number of steps.
         cluster.actor_trainer.config.max_steps = None
-        if self._job.resume_from is not None:
-            restore_optimizer(self._job.resume_from, cluster.actor_trainer.optimizer)
+        if self._context.resume_from is not None:
+            restore_optimizer(self._context.resume_from, cluster.actor_trainer.optimizer)
         return cluster
 
     def _rollouts(self, mode: Any) -> Mapping[Any, Any]:
         from tunix.rl.rollout.base_rollout import RolloutConfig
 
-        asked = self._job.config.generation
+        asked = self._context.config.generation
         common: dict[str, Any] = {
             "max_tokens_to_generate": asked.max_generation_steps,
             "max_prompt_length": asked.max_prompt_length,
@@ -153,7 +155,7 @@ class TunixRun:
         """The learning rate by the number of updates: a linear warm-up, then a cosine decay to 0."""
         import optax
 
-        config = self._job.config
+        config = self._context.config
         updates = self._total * config.grpo.num_iterations
         warm = round(config.scheduler.warmup_steps_ratio * updates)
         return optax.schedules.warmup_cosine_decay_schedule(  # type: ignore[no-any-return]
@@ -166,7 +168,7 @@ class TunixRun:
     def _learner(self, cluster: Any) -> Any:
         from tunix.rl.grpo import dapo_learner, drgrpo_learner, grpo_learner
 
-        asked, algorithm = self._job.config.grpo, self._job.config.algorithm
+        asked, algorithm = self._context.config.grpo, self._context.config.algorithm
         common: dict[str, Any] = {
             "num_generations": asked.num_generations,
             "num_iterations": asked.num_iterations,
@@ -193,7 +195,7 @@ class TunixRun:
 
         def reward(prompts: Any, completions: Any, **columns: Any) -> list[float]:
             del prompts
-            problems = [self._job.train[int(place)] for place in columns[_PROBLEM]]
+            problems = [self._context.train[int(place)] for place in columns[_PROBLEM]]
             return self._score(problems, completions)
 
         reward.__name__ = self._reward.__name__
@@ -204,8 +206,8 @@ class TunixRun:
         import numpy
 
         for step in range(self._first, self._total):
-            places = self._order.batch(step)
-            texts = [self._texts[id(self._job.train[place])] for place in places]
+            places = self._sampler.batch(step)
+            texts = [self._texts[id(self._context.train[place])] for place in places]
             yield {"prompts": numpy.array(texts), _PROBLEM: numpy.array(places)}
 
     def _score(
@@ -219,10 +221,10 @@ class TunixRun:
         return self._reward.numbers(results, [str(problem.id) for problem in problems])
 
     def _refuse_long_prompts(self) -> None:
-        limit = self._job.config.generation.max_prompt_length
+        limit = self._context.config.generation.max_prompt_length
         lengths = {
             str(p.id): count
-            for p in (*self._job.train, *self._job.test)
+            for p in (*self._context.train, *self._context.test)
             if (count := self._source.count(self._texts[id(p)])) >= limit
         }
         if lengths:
@@ -236,35 +238,35 @@ class TunixRun:
 
     def _updated(self, cluster: Any) -> None:
         self._updates += 1
-        if self._updates % self._job.config.grpo.num_iterations:
+        if self._updates % self._context.config.grpo.num_iterations:
             return
-        step, training = self.done, self._job.config.training
+        step, training = self.done, self._context.config.training
         seconds = time.perf_counter() - self._started
         last = step >= self._total
         if last or (training.eval_every_n_steps and step % training.eval_every_n_steps == 0):
             self._evaluate(cluster)
-        self._job.monitor.step(step, seconds, self._figures(cluster))
+        self._context.monitor.step(step, seconds, self._figures(cluster))
         stopping = self._stop.is_set() and not last
         if last or stopping or (training.save_interval_steps and step % training.save_interval_steps == 0):
             path = self._save(cluster, step)
             if stopping:
-                raise Interrupted(step, path)
+                raise TrainingInterrupted(step, path)
         self._started = time.perf_counter()
 
     def _save(self, cluster: Any, step: int) -> Path:
         trainer = cluster.actor_trainer
-        keep = self._job.config.training.max_checkpoints_to_keep
-        path = save(self._job.folder, step, trainer.model, trainer.optimizer, keep)
-        self._job.monitor.checkpoint(step, path)
+        keep = self._context.config.training.max_checkpoints_to_keep
+        path = save(self._context.folder, step, trainer.model, trainer.optimizer, keep)
+        self._context.monitor.checkpoint(step, path)
         return path
 
     def _evaluate(self, cluster: Any) -> None:
         """Greedy completions of the held-out problems, scored."""
         from tunix.rl import rl_cluster
 
-        training = self._job.config.training
+        training = self._context.config.training
         size = training.micro_batch_size
-        problems = list(self._job.test)
+        problems = list(self._context.test)
         if training.num_test_batches is not None:
             problems = problems[: training.num_test_batches * size]
         if not problems:
@@ -297,7 +299,7 @@ class TunixRun:
         return figures
 
     def _first_update(self) -> int:
-        return self._first * self._job.config.grpo.num_iterations + self._updates
+        return self._first * self._context.config.grpo.num_iterations + self._updates
 
 
 class _interruptions:  # noqa: N801 - used like a function

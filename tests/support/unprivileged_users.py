@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import guerdon
-from sandbox.surrounding import ORDINARY
+from support.restricted_host import ORDINARY
 
 HERE = Path(__file__).parent
 
@@ -44,7 +44,7 @@ class Readable:
         self, context: Sequence[str], *command: str, variables: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Runs Python with these arguments in a surrounding."""
-        line = [self.python, str(self.folder / "surrounding.py"), *context, "--", self.python, *command]
+        line = [self.python, str(self.folder / "restricted_host.py"), *context, "--", self.python, *command]
         kept = {"PATH": os.environ["PATH"]}
         ours = {"PYTHONPATH": str(self.folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.run(
@@ -68,7 +68,7 @@ def readable(python: str) -> Iterator[Readable]:
             folder / "src" / "guerdon",
             ignore=shutil.ignore_patterns("__pycache__"),
         )
-        shutil.copy(HERE / "surrounding.py", folder)
+        shutil.copy(HERE / "restricted_host.py", folder)
         yield Readable(folder, python)
     finally:
         shutil.rmtree(folder)

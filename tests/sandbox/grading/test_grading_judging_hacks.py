@@ -8,7 +8,7 @@ from guerdon.sandbox.grading.assert_tests import plan_assert_test
 from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest, Test
 from guerdon.sandbox.grading.judging import run_tests
 from guerdon.sandbox.limits import Limits
-from sandbox.job_work import PlainExecutor, Recording
+from support.job_executors import PlainExecutor, Recording
 
 # The right f sorts. Every mode of asking for it.
 CALL = CallTest("f", [[3, 1, 2]], {}, [1, 2, 3])

@@ -23,8 +23,8 @@ import pytest
 import guerdon
 from guerdon.sandbox.execution import Tier
 from guerdon.sandbox.isolation import tiers
-from sandbox.attacks import Attack, attacks
-from sandbox.people import readable_python
+from support.sandbox_attacks import Attack, attacks
+from support.unprivileged_users import readable_python
 
 ORDINARY = 65534
 TIERS: tuple[Tier, ...] = ("native", "bubblewrap", "landlock")
@@ -48,7 +48,13 @@ class Person:
         results = self.folder / f"{tier}-{which}.jsonl"
         home = self.folder / "home"
         done = subprocess.run(
-            [self.python, str(self.folder / "sandbox" / "corpus_runner.py"), tier, which, str(results)],
+            [
+                self.python,
+                str(self.folder / "support" / "sandbox_corpus_runner.py"),
+                tier,
+                which,
+                str(results),
+            ],
             env={
                 "PATH": os.environ["PATH"],
                 "PYTHONPATH": str(self.folder / "src"),
@@ -76,7 +82,9 @@ def person(user: str) -> Person:
     if python is None:
         pytest.skip("no Python that an ordinary user may read")
     shutil.copytree(Path(guerdon.__file__).parent, folder / "src" / "guerdon")
-    shutil.copytree(Path(__file__).parent, folder / "sandbox")
+    tests = Path(__file__).parents[1]
+    for name in ("support", "sandbox/corpus"):
+        shutil.copytree(tests / name, folder / name)
     (folder / "home").mkdir()
     if ordinary:
         for path in (folder, folder / "home"):

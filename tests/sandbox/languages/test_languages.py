@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import language_samples as samples
 import pytest
 
 from guerdon.errors import InputError
@@ -17,6 +16,7 @@ from guerdon.sandbox.isolation import tiers
 from guerdon.sandbox.languages import runner, toolchains
 from guerdon.sandbox.languages.build_cache import BuildCache
 from guerdon.sandbox.local.usage import descendants
+from support import language_samples as samples
 
 LANGUAGES = tuple(samples.ADDS)
 COMPILED = ("c", "cpp", "rust", "go", "java")

@@ -19,7 +19,7 @@ from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest, Test,
 from guerdon.sandbox.grading.comparison import Comparison
 from guerdon.sandbox.grading.judging import run_tests
 from guerdon.sandbox.limits import Limits
-from sandbox.job_work import PlainExecutor, Recording
+from support.job_executors import PlainExecutor, Recording
 
 QUICK = Limits(cpu_s=1, wall_s=5)
 

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from confined_work import run, told
+
+from support.confined_process import run, told
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 

@@ -1,6 +1,6 @@
 """Runs a command in a surrounding that the sandbox has to cope with.
 
-    python surrounding.py SURROUNDING… -- COMMAND…
+    python restricted_host.py SURROUNDING… -- COMMAND…
 
 ``SURROUNDING`` is one or more of the words of ``MAKERS``, made in that order. The standard library and
 guerdon.sandbox only, so that any interpreter will do.

@@ -18,7 +18,7 @@ from guerdon.sandbox.isolation.doctor import advice_of
 from guerdon.sandbox.isolation.machine import Machine, machine
 from guerdon.sandbox.isolation.self_test import SelfTestResult
 from guerdon.sandbox.isolation.tiers import TierReport
-from sandbox.people import Readable, readable, readable_python
+from support.unprivileged_users import Readable, readable, readable_python
 
 ROOT = os.geteuid() == 0
 ASK = """

@@ -1,6 +1,6 @@
 """Runs the corpus in one tier as the user that it is started as, and writes what came of each attack.
 
-    python corpus_runner.py TIER WHICH RESULTS
+    python sandbox_corpus_runner.py TIER WHICH RESULTS
 
 ``WHICH`` is ``host``, ``rewards`` or ``honest``; ``TIER`` also may be ``unconfined``, which runs those attacks
 that are known to succeed without a sandbox. The standard library and guerdon.sandbox only, so that any
@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from attacks import CORPUS, Attack, attacks
-from outside import Outside, children, descendants, resident_mb, settled, shared_mb, threads_of
+from host_canary import Outside, children, descendants, resident_mb, settled, shared_mb, threads_of
+from sandbox_attacks import CORPUS, Attack, attacks
 
 import guerdon
 from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest
@@ -34,7 +34,7 @@ LATE_S = 5.0
 """Seconds beyond the wall limit in which a run must have been reported."""
 
 
-class Watch:
+class AttackMonitor:
     """One sandbox, and what is around it before and after each attack."""
 
     def __init__(self, tier: str, outside: Outside) -> None:
@@ -247,7 +247,7 @@ def main(tier: str, which: str, results: str, *only: str) -> None:
                     for attack in chosen:
                         print(json.dumps(judged(sandbox, attack)), file=file, flush=True)
                 return
-            watch = Watch(tier, outside)
+            watch = AttackMonitor(tier, outside)
             for attack in chosen:
                 print(json.dumps(watch.attack(attack)), file=file, flush=True)
             watch.sandbox.close()

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-CORPUS = Path(__file__).resolve().parent / "corpus"
+CORPUS = Path(__file__).resolve().parents[1] / "sandbox" / "corpus"
 LIMITS = {"cpu_s": 0.6, "wall_s": 2.0, "memory_mb": 128, "output_kb": 256, "processes": 1, "scratch_mb": 8}
 ENDINGS = ("ok", "error", "timeout", "output_limit", "memory_limit", "killed")
 LANGUAGES = {".py": "python", ".sh": "bash", ".c": "c"}

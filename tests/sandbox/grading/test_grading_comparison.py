@@ -8,7 +8,7 @@ from guerdon.errors import InputError
 from guerdon.sandbox.grading.cases import StdinTest
 from guerdon.sandbox.grading.comparison import Comparison
 from guerdon.sandbox.grading.judging import run_tests
-from sandbox.job_work import Recording
+from support.job_executors import Recording
 
 WORDS = ("exact", "lines", "tokens", "floats")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from filter_work import answer
 
 from guerdon.sandbox.inside.numbers import NUMBERS, Machine
 from guerdon.sandbox.inside.seccomp import ProgramFilter, program_filter, server_filter
+from support.filter_simulator import answer
 
 MACHINES: list[Machine] = ["x86_64", "aarch64"]
 OWN = 4321
