@@ -7,7 +7,7 @@ import re
 import pytest
 from rich.cells import cell_len
 
-from guerdon.scoring.statistics.summary import Accumulator
+from guerdon.scoring.statistics.accumulator import Accumulator
 from support.console_work import summary
 
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from guerdon.console import (
     print_sample,
 )
-from guerdon.scoring.statistics.summary import Accumulator
+from guerdon.scoring.statistics.accumulator import Accumulator
 from guerdon.types import EvaluateResult, Sample
 from support.console_work import console_of, run, summary, written
 

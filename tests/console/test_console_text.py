@@ -17,7 +17,7 @@ from guerdon.console import (
     print_sample,
     print_statistics,
 )
-from guerdon.scoring.statistics.summary import Accumulator
+from guerdon.scoring.statistics.accumulator import Accumulator
 from guerdon.types import EvaluateResult, Sample
 from support.console_work import HOSTILE, console_of, written
 

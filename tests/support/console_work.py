@@ -12,7 +12,8 @@ from guerdon.console import (
     print_sample,
     print_statistics,
 )
-from guerdon.scoring.statistics.summary import Accumulator, Statistics
+from guerdon.scoring.statistics.accumulator import Accumulator
+from guerdon.scoring.statistics.summary import Statistics
 from guerdon.types import EvaluateResult, Sample
 
 HOSTILE: list[tuple[str, str]] = [

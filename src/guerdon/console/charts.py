@@ -11,7 +11,7 @@ from rich.text import Text
 
 from guerdon.console.layout import print_line, usable_width
 from guerdon.console.text import NAME_LIMIT, one_line
-from guerdon.scoring.statistics.findings import figure, percent
+from guerdon.scoring.statistics.figures import figure, percent
 from guerdon.scoring.statistics.summary import Distribution, Histogram, Statistics
 
 COMPONENTS = 30

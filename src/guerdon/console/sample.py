@@ -10,7 +10,7 @@ from rich.text import Text
 
 from guerdon.console.layout import heading, labelled, print_table, usable_width
 from guerdon.console.text import LINES, NAME_LIMIT, REASON_LIMIT, block, one_line, value_text
-from guerdon.scoring.statistics.findings import figure
+from guerdon.scoring.statistics.figures import figure
 from guerdon.types import EvaluateResult, Sample
 
 PROMPT_LIMIT = 400

@@ -11,8 +11,8 @@ from rich.text import Text
 from guerdon.console.charts import optional_figure, print_components, print_histogram
 from guerdon.console.layout import heading, labelled, print_items
 from guerdon.console.text import NAME_LIMIT, REASON_LIMIT, duration, one_line
-from guerdon.scoring.statistics.findings import Finding, figure, percent
-from guerdon.scoring.statistics.summary import Groups, Statistics, Timing
+from guerdon.scoring.statistics.figures import figure, percent
+from guerdon.scoring.statistics.summary import Finding, Groups, Statistics, Timing
 
 _SEVERITY_STYLE = {"critical": "bold red", "warning": "yellow", "notice": "cyan"}
 

@@ -21,7 +21,7 @@ from guerdon.scoring.engine.base import Engine, EngineLimits, PendingSample, Sco
 from guerdon.scoring.engine.pool import make_engine
 from guerdon.scoring.files import ScoresFile, digest_of, outcome_of
 from guerdon.scoring.outcome import Outcome, failure, unpack
-from guerdon.scoring.process.worker_process import cpu_count
+from guerdon.scoring.process.spawner import cpu_count
 from guerdon.scoring.results import OnProgress, Scores
 from guerdon.scoring.worker.entry import inside_worker
 from guerdon.settings import setting

@@ -72,7 +72,7 @@ class ServerLog:
     - ``stream``: standard error by default.
 
     >>> import io
-    >>> with Log(form="json", stream=io.StringIO()) as log:
+    >>> with ServerLog(form="json", stream=io.StringIO()) as log:
     ...     log.request("r-1", "POST", "/score", status=500, seconds=0.25, failures=1)
     """
 

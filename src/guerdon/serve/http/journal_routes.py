@@ -12,14 +12,14 @@ from pydantic import BaseModel
 from guerdon.serve.dispatch.jobs import PendingRequest
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.http.pipeline import STOPPING, RequestPipeline, error_reply, names_loopback
-from guerdon.serve.journal.store import (
-    Journal,
+from guerdon.serve.journal.reader import (
     JournalQuery,
     JournalRecord,
     adaptive_requests,
     read_journal,
     request_url,
 )
+from guerdon.serve.journal.store import Journal
 from guerdon.serve.messages import WorkerReply
 
 _MOST = 1000

@@ -1,4 +1,4 @@
-"""The journal on disk: what is in it, what is not, how large it gets, and who may read it meanwhile."""
+"""The journal on disk: its contents, its size, its permissions, other processes that read it."""
 
 from __future__ import annotations
 
@@ -16,46 +16,9 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.serve.journal.store import (
-    LEAST_BYTES,
-    Journal,
-    JournalEntry,
-    JournalQuery,
-    JournalRecord,
-    adaptive_requests,
-    read_journal,
-)
-
-BODY = b'{"turns":[{"role":"user","content":"2 + 2?"},{"role":"assistant","content":"4"}]}'
-
-
-def entry(number: int = 1, **fields: Any) -> JournalEntry:
-    given: dict[str, Any] = {
-        "request_id": f"r-{number}",
-        "time": 1000.0 + number,
-        "method": "POST",
-        "path": "/score",
-        "status": 200,
-        "ms": 1.5,
-        "reward": "brevity",
-        "version": "1a2b",
-        "format": "adaptive",
-        "op": "score",
-        "scores": [0.5],
-        "request": BODY,
-        "response": b'{"reward":0.5,"metadata":{},"id":null}',
-    }
-    return JournalEntry(**{**given, **fields})
-
-
-def write(path: Path, *entries: JournalEntry) -> None:
-    with Journal(path) as journal:
-        for each in entries:
-            journal.record(each)
-
-
-def ids(path: Path, **query: Any) -> list[str]:
-    return [row.request_id for row in read_journal(path, JournalQuery(**query))]
+from guerdon.serve.journal.reader import JournalRecord, read_journal
+from guerdon.serve.journal.store import LEAST_BYTES, Journal
+from support.journal_work import BODY, entry, ids, write
 
 
 @pytest.fixture
@@ -126,39 +89,6 @@ def test_only_the_owner_may_read_it(path: Path) -> None:
         files = list(path.parent.iterdir())
         assert len(files) > 1
         assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
-
-
-QUERIES = (
-    ({}, "r-1 r-2 r-3 r-4 r-5"),
-    ({"reward": "other"}, "r-2"),
-    ({"reward": "nothing"}, ""),
-    ({"statuses": (500, 599)}, "r-4"),
-    ({"statuses": (422, 422)}, "r-3"),
-    ({"failed": True}, "r-3 r-4 r-5"),
-    ({"since": 1004.0}, "r-4 r-5"),
-    ({"last": 2}, "r-4 r-5"),
-    ({"last": 0}, ""),
-    ({"last": 1, "failed": True, "statuses": (400, 499)}, "r-3"),
-    ({"ids": ["2", "r-4", "nobody"]}, "r-2 r-4"),
-)
-
-
-@pytest.mark.parametrize(("query", "found"), QUERIES)
-def test_queries(path: Path, query: dict[str, Any], found: str) -> None:
-    write(
-        path,
-        entry(1),
-        entry(2, reward="other"),
-        entry(3, status=422),
-        entry(4, status=500, failures={"exception": 1}),
-        entry(5, failures={"timeout": 2}),
-    )
-    assert " ".join(ids(path, **query)) == found
-
-
-def test_more_than_a_page_in_order(path: Path) -> None:
-    write(path, *(entry(i) for i in range(1, 181)))
-    assert ids(path) == [f"r-{i}" for i in range(1, 181)]
 
 
 def test_it_goes_on_where_it_ended(path: Path) -> None:
@@ -298,48 +228,6 @@ def test_other_processes_read_it_and_a_killed_writer_leaves_it_whole(path: Path)
     assert ids(path) == [*found, "after"]
 
 
-# What is no journal.
-
-
-def test_there_is_none(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no journal"):
-        next(read_journal(tmp_path / "nothing.db"))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_of_something_else_is_left_alone(path: Path) -> None:
-    text = b"not a database, but more than a header's worth of text; " * 20
-    path.write_bytes(text)
-    with pytest.raises(InputError, match="is no journal"):
-        Journal(path)
-    with pytest.raises(InputError, match="is no journal"):
-        next(read_journal(path))
-    assert path.read_bytes() == text
-
-
-def test_a_database_of_something_else_is_left_alone(path: Path) -> None:
-    other = sqlite3.connect(path)
-    other.execute("CREATE TABLE accounts (name TEXT)")
-    other.commit()
-    other.close()
-    before = path.read_bytes()
-    for use in (Journal, lambda file: next(read_journal(file))):
-        with pytest.raises(InputError, match="a database of something else"):
-            use(path)
-    assert path.read_bytes() == before
-
-
-def test_a_journal_of_a_later_version_is_left_alone(path: Path) -> None:
-    write(path, entry())
-    later = sqlite3.connect(path)
-    later.execute("INSERT INTO migrations VALUES ('9999_wonders', 0)")
-    later.commit()
-    later.close()
-    for use in (Journal, lambda file: next(read_journal(file))):
-        with pytest.raises(InputError, match=r"a later version of guerdon \(9999_wonders\)"):
-            use(path)
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -351,23 +239,3 @@ def test_a_journal_of_a_later_version_is_left_alone(path: Path) -> None:
 def test_where_it_cannot_be_written(tmp_path: Path, make: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make(tmp_path)
-
-
-# Adaptive's list.
-
-
-def test_adaptive_requests(path: Path) -> None:
-    headers = [(b"host", b"evil.example:8000"), (b"authorization", b"Bearer s3cret")]
-    write(path, entry(1), entry(2, headers=headers, path="/score?key=s3cret", time=0.5))
-    first, second = adaptive_requests(path)
-    assert set(first) == {"id", "req_date", "method", "url", "path", "headers", "body"}
-    assert second == {
-        "id": "r-2",
-        "req_date": "1970-01-01T00:00:00.500000+00:00",
-        "method": "POST",
-        "url": "http://evil.example:8000/score?key=[redacted]",
-        "path": "/score",
-        "headers": {"host": "evil.example:8000"},
-        "body": BODY.decode(),
-    }
-    assert [row["id"] for row in adaptive_requests(path, last=1)] == ["r-2"]
