@@ -56,7 +56,9 @@ def test_the_pages_show_every_file() -> None:
     shown = {Path(name).name for name in on_pages("trainers/*.md", "same")}
     there = {path.name for path in RECIPES.iterdir() if path.is_file()}
     assert there == shown | {"my_rewards.py"}
-    assert on_pages("writing-rewards.md", "file")["my_rewards.py"] == (RECIPES / "my_rewards.py").read_text(encoding="utf-8")
+    assert on_pages("writing-rewards.md", "file")["my_rewards.py"] == (RECIPES / "my_rewards.py").read_text(
+        encoding="utf-8"
+    )
     source = Path(__file__).read_text(encoding="utf-8")
     assert [name for name in shown if f'"{name}"' not in source] == [], "recipes that no test names"
 
