@@ -1,4 +1,4 @@
-"""The examples on the trainers' pages: each file of ``examples/trainers`` works in the package that it is written for.
+"""The recipes of docs/trainers: each file of ``examples/trainers`` does its work in the package it is written for.
 
 Where a package cannot be had, in no registry or only with a GPU, the file is called as that package's
 documentation says it is.
@@ -44,19 +44,21 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def on_the_pages(directive: str, *pages: Path) -> dict[str, str]:
-    """The blocks of some pages that have a directive, by what it names."""
-    found = [block for page in pages for block in blocks(page.read_text(encoding="utf-8"))]
+def on_pages(pages: str, directive: str) -> dict[str, str]:
+    """The blocks of some pages of docs/ that have a directive, by what it names."""
+    texts = [page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob(pages))]
+    found = [block for text in texts for block in blocks(text)]
     return {b.directives[directive]: b.body + "\n" for b in found if directive in b.directives}
 
 
 def test_the_pages_show_every_file() -> None:
     # That a block is its file is seen where the page is run.
-    shown = {Path(name).name for name in on_the_pages("same", *(ROOT / "docs" / "trainers").glob("*.md"))}
+    shown = {Path(name).name for name in on_pages("trainers/*.md", "same")}
     there = {path.name for path in RECIPES.iterdir() if path.is_file()}
     assert there == shown | {"my_rewards.py"}
-    readme = on_the_pages("file", ROOT / "README.md")
-    assert readme["my_rewards.py"] == (RECIPES / "my_rewards.py").read_text(encoding="utf-8")
+    assert on_pages("writing-rewards.md", "file")["my_rewards.py"] == (RECIPES / "my_rewards.py").read_text(
+        encoding="utf-8"
+    )
     source = Path(__file__).read_text(encoding="utf-8")
     assert [name for name in shown if f'"{name}"' not in source] == [], "recipes that no test names"
 

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guerdon.scoring.statistics.summary import MAX_COMPONENTS, Accumulator, Statistics
+from guerdon.scoring.statistics.accumulator import MAX_COMPONENTS, Accumulator
+from guerdon.scoring.statistics.summary import Statistics
 
 BIG = sys.float_info.max
 TINY = 5e-324

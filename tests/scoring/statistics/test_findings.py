@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from guerdon.scoring.statistics.findings import figure, findings, percent
-from guerdon.scoring.statistics.summary import Accumulator, Statistics
+from guerdon.scoring.statistics.accumulator import Accumulator
+from guerdon.scoring.statistics.figures import figure, percent
+from guerdon.scoring.statistics.findings import findings
+from guerdon.scoring.statistics.summary import Statistics
 
 Draw = Callable[[random.Random], float]
 
