@@ -22,9 +22,10 @@ from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies
 
 from guerdon.errors import DeadlineError, InputError, MissingExtraError, RemoteError, RewardError
+from guerdon.retry_timing import retry_after
 from guerdon.serve.client.address import Address
 from guerdon.serve.client.response import HttpResponse
-from guerdon.serve.client.retries import Backoff, Deadline, retry_after
+from guerdon.serve.client.retries import Backoff, Deadline
 from guerdon.settings import parse_positive, parse_seconds, setting
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ class Transport:
                 else:
                     if not answer.is_retryable or (is_verdict is not None and is_verdict(answer)):
                         return answer
-                    fault, wait = self.redacted(answer.error()), retry_after(answer.headers)
+                    fault, wait = self.redacted(answer.error()), retry_after(answer.headers) or 0.0
                 await self.wait_before_retry(fault, tries, wait, deadline)
 
     def _headers_for(self, body: bytes | None, headers: Mapping[str, str] | None) -> dict[str, str]:

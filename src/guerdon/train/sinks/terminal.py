@@ -15,8 +15,8 @@ from rich.table import Column
 from rich.text import Text
 
 from guerdon.console import clean, duration, print_sample, print_statistics
-from guerdon.scoring.statistics.findings import figure, percent
-from guerdon.scoring.statistics.summary import Accumulator
+from guerdon.scoring.statistics.accumulator import Accumulator
+from guerdon.scoring.statistics.figures import figure, percent
 from guerdon.train.diagnostics.trends import Alarm
 from guerdon.train.sinks.base import StepReport
 
