@@ -100,7 +100,7 @@ APIS: Mapping[str, _Api] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class RewardModelServer:
     """A server that has a reward model."""
 
     base_url: str

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from guerdon.errors import BindingError, InputError, RemoteError, RewardError
-from guerdon.reward.binding.conventions import (
-    MISSING,
-    POINTWISE,
-    STANDARD_NAMES,
-    columns_of,
-    missing_parameter,
-)
+from guerdon.reward.binding.conventions import MISSING, POINTWISE, STANDARD_NAMES, columns_of
+from guerdon.reward.binding.signature import missing_parameter
 from guerdon.reward.hooks import RemoteRewardSpec
-from guerdon.reward.scorers.base import CallArguments, Scorer
-from guerdon.reward.versioning.version import DependencySnapshot, digest, fingerprint
+from guerdon.reward.scorers.base import Scorer
+from guerdon.reward.scorers.component import CallArguments
+from guerdon.reward.versioning.fingerprint import fingerprint
+from guerdon.reward.versioning.snapshot import DependencySnapshot
+from guerdon.reward.versioning.version import digest
 from guerdon.scoring.worker.entry import inside_worker
 from guerdon.serve.client.address import Address
 from guerdon.serve.client.codecs import V1Codec
@@ -203,7 +201,7 @@ class RemoteScorer(Scorer):
         if self._parameters:
             version = digest([result.provenance.version, fingerprint(self._parameters)])
             parameters = {**result.provenance.parameters, **self._parameters}
-            result.__dict__["provenance"] = Provenance(result.provenance.reward, version, parameters)
+            result.with_provenance(Provenance(result.provenance.reward, version, parameters))
         there = result.provenance.version if result.provenance else self._provenance.version
         if there != self._provenance.version:
             if inside_worker():

@@ -70,7 +70,7 @@ def test_it_scores_in_workers_and_travels() -> None:
         assert module.loads(module.dumps(brief_or_loud)).version == brief_or_loud.version
 
 
-def test_a_recipe_that_is_no_module_s_own_travels_by_value() -> None:
+def test_a_factory_outside_a_module_is_pickled_by_value() -> None:
     factor = 0.25
 
     @composition_factory

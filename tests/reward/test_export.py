@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from guerdon import EvaluateResult, MetricResult, RewardFunction, Sample, reward_function
-from guerdon.errors import BindingError, NotApplicableError
+from guerdon.errors import BindingError, NotApplicableError, ResolutionError
 
 CONVENTIONS = ["response", "reward-kit"]
 TRAINERS = ["trl", "tunix", "verl", "openrlhf"]
@@ -114,23 +114,42 @@ def test_what_does_not_apply_is_raised_where_asked() -> None:
 @pytest.mark.parametrize(
     ("convention", "on_failure", "says"),
     [
-        (
-            "trll",
-            None,
-            "unknown convention 'trll'; there are openrlhf, response, reward-kit, trl, tunix, verl",
-        ),
-        ("", None, "unknown convention ''"),
-        (None, None, "unknown convention None"),
         ("response", "ignore", 'on_failure must be "raise", "skip" or a number, not \'ignore\''),
         ("response", math.nan, "on_failure must be"),
         ("response", math.inf, "on_failure must be"),
         ("trl", [0], "on_failure must be"),
     ],
 )
-def test_options_that_do_not_fit(convention: Any, on_failure: Any, says: str) -> None:
+def test_policies_that_do_not_fit(convention: str, on_failure: Any, says: str) -> None:
     with pytest.raises(BindingError) as caught:
         graded.as_function(convention, on_failure)
     assert str(caught.value).startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("convention", "says"),
+    [
+        ("trll", "there is no trainer 'trll'; did you mean trl?"),
+        ("", "there is no trainer ''"),
+        (None, "there is no trainer 'None'"),
+    ],
+)
+def test_a_convention_that_there_is_not(convention: Any, says: str) -> None:
+    with pytest.raises(ResolutionError) as caught:
+        graded.as_function(convention)
+    assert str(caught.value).startswith(says)
+
+
+@pytest.mark.parametrize("target", CONVENTIONS)
+def test_plain_functions_are_targets_of_to(target: str) -> None:
+    arguments: Any = {
+        "response": ("4", "", "4"),
+        "reward-kit": ([PROMPT, {"role": "assistant", "content": "4"}],),
+    }
+    call = (*arguments[target], *([None, "4"] if target == "reward-kit" else []))
+    assert graded.to(target)(*call) == graded.as_function(target)(*call)
+    with pytest.raises(BindingError, match="has no option workers; it has on_failure"):
+        graded.to(target, workers=2)
 
 
 @pytest.mark.parametrize("convention", ["TRL", "Reward_Kit"])
