@@ -24,7 +24,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import guerdon
-from guerdon.scoring.process.worker_process import cpu_count, idle_workers
+from guerdon.scoring.process.idle_pool import idle_workers
+from guerdon.scoring.process.spawner import cpu_count
 
 CONCURRENCY = 64
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import guerdon
-from guerdon.scoring.process.worker_process import cpu_count
+from guerdon.scoring.process.spawner import cpu_count
 
 CPU_SECONDS, ASYNC_SECONDS = 0.005, 0.1
 CPU_AIM, ASYNC_AIM = 1.7, 30.0

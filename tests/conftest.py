@@ -36,7 +36,7 @@ def _landlock() -> int:
 
 
 def _no_readable_python() -> bool:
-    from sandbox.people import readable_python
+    from support.unprivileged_users import readable_python
 
     return readable_python() is None
 

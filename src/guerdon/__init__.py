@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from guerdon.reward.scorers.base import Scorer
     from guerdon.scoring.results import Scores
     from guerdon.scoring.run import ascore, astream, score, stream
-    from guerdon.serve.client.client import AsyncRewardClient, RewardClient
+    from guerdon.serve.client.async_client import AsyncRewardClient
+    from guerdon.serve.client.sync_client import RewardClient
     from guerdon.serve.models import (
         BatchedRequest,
         BatchedResponse,
@@ -69,7 +70,8 @@ _HOMES = {
     "guerdon.reward.registry": ("get_reward_function", "register_reward_function"),
     "guerdon.scoring.results": ("Scores",),
     "guerdon.scoring.run": ("ascore", "astream", "score", "stream"),
-    "guerdon.serve.client.client": ("AsyncRewardClient", "RewardClient"),
+    "guerdon.serve.client.async_client": ("AsyncRewardClient",),
+    "guerdon.serve.client.sync_client": ("RewardClient",),
     "guerdon.serve.models": (
         *("BatchedRequest", "BatchedResponse", "EmptyMetadata", "Request"),
         *("Response", "ServerInfo", "Turn", "ValidatedBatchedRequest", "ValidatedRequest"),
@@ -138,7 +140,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def _isolated(
+def _run_isolated(
     reward: RewardFunction, sample: Sample, explicit: Mapping[str, Any], timeout: float
 ) -> EvaluateResult:
     from guerdon.scoring.single_call import evaluate_isolated
@@ -146,25 +148,25 @@ def _isolated(
     return evaluate_isolated(reward, sample, explicit, timeout)
 
 
-def _remote(asked: hooks.RemoteAsked) -> Scorer:
+def _make_remote_scorer(spec: hooks.RemoteRewardSpec) -> Scorer:
     from guerdon.serve.client.remote import RemoteScorer
 
-    return RemoteScorer.of(asked)
+    return RemoteScorer.of(spec)
 
 
-def _adopted(package: str, target: Any, fixed: Mapping[str, Any]) -> Scorer | None:
-    from guerdon.trainers.foreign.registry import adopt
+def _wrap_foreign(package: str, target: Any, fixed: Mapping[str, Any]) -> Scorer | None:
+    from guerdon.trainers.foreign.registry import wrap_foreign
 
-    return adopt(package, target, fixed)
+    return wrap_foreign(package, target, fixed)
 
 
-def _adapted(trainer: str, reward: RewardFunction, options: Mapping[str, Any]) -> Any:
+def _make_adapter(trainer: str, reward: RewardFunction, options: Mapping[str, Any]) -> Any:
     from guerdon.trainers.registry import find_trainer
 
     return find_trainer(trainer).make(reward, **options)
 
 
-hooks.adapting = _adapted
-hooks.isolation = _isolated
-hooks.adopt = _adopted
-hooks.remote = _remote
+hooks.make_adapter = _make_adapter
+hooks.run_isolated = _run_isolated
+hooks.wrap_foreign = _wrap_foreign
+hooks.make_remote_scorer = _make_remote_scorer

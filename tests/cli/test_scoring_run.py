@@ -55,7 +55,7 @@ def test_ctrl_c_and_resume(many: Path) -> None:
     done = len(lines(many / "s.jsonl"))
     assert 20 <= done < COUNT
     assert f"Interrupted: {done} of {COUNT} samples are scored and kept" in err
-    again = err.partition("go on with: ")[2].splitlines()[0]
+    again = err.partition("continue with: ")[2].splitlines()[0]
     assert again == "guerdon score my_rewards.py::noted many.jsonl -o s.jsonl --resume"
     assert "Traceback" not in err
     assert out == ""

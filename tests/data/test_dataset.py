@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from guerdon.data import BadRow, BadRowsError, Columns, Progress, open_dataset
+from guerdon.data import BadRow, BadRowsError, Columns, ReadProgress, open_dataset
 from guerdon.errors import InputError
 from guerdon.types import Sample
 
@@ -281,7 +281,7 @@ def test_progress_rises_to_one(tmp_path: Path, name: str) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         FORMATS[name](tmp_path / folder / name, rows)
-    seen: list[Progress] = []
+    seen: list[ReadProgress] = []
     open_dataset(tmp_path).check(seen.append)
     assert [p.rows for p in seen] == [1000, 2000, 3000, 4000, 5000, 6000, 7000, 7000]
     shares = [p.share for p in seen]

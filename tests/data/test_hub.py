@@ -106,8 +106,8 @@ def test_what_the_package_saves(tmp_path: Path) -> None:
 SPLITS = """
 import os
 from datasets import Dataset
-from guerdon.data.files import Reading
-from guerdon.data.hub import HubPart
+from guerdon.data.files import ReadContext
+from guerdon.data.hub import HubSource
 from guerdon.errors import InputError
 os.makedirs("owner/name")
 made = Dataset.from_list([{"q": "q", "r": str(n)} for n in range(30)])
@@ -115,8 +115,8 @@ made.to_parquet("owner/name/train.parquet")
 made.select(range(2)).to_parquet("owner/name/test.parquet")
 for split in ("test", None, "dev"):
     try:
-        part = HubPart("owner/name", split)
-        print(part.size, [row["r"] for _, row in part.rows(Reading("x", lambda names: None))])
+        part = HubSource("owner/name", split)
+        print(part.size, [row["r"] for _, row in part.rows(ReadContext("x", lambda names: None))])
     except InputError as error:
         print(error)
 """

@@ -27,7 +27,7 @@ ALONE = {
 
 # Packages that stand on this environment, whose torch and transformers they share: what they do with a reward
 # needs no more of their own than the list says.
-ON_TOP = {"axolotl", "swift", "trl_judges"}
+ON_TOP = {"axolotl", "swift"}
 
 # Packages that need a later Python than guerdon does.
 LATER: Mapping[str, tuple[int, int]] = {"nemo_gym": (3, 12)}

@@ -1,4 +1,4 @@
-"""ms-swift, axolotl and an older TRL with rewards of ours: found by their own loaders, called by their own code."""
+"""ms-swift and axolotl with rewards of ours: found by their own loaders, called by their own code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from click.testing import CliRunner
 
 from guerdon.cli.app import app
 from interop.conftest import Interpreter
-from support.tiny_models import save_policy
 from support.trainer_peers import run_peer
 from support.trl_rewards import TIMEOUT, asynchronous_grade, levels
 
@@ -72,15 +71,3 @@ def test_axolotl(interpreter: Interpreter, tmp_path: Path) -> None:
     told = run_peer(interpreter("axolotl"), "axolotl_rewards.py", found, "awaited.grade", folder=tmp_path)
     assert told["names"] == ["grade", f"grade_{asynchronous_grade.version[:6]}"]
     assert told["fork"] == told["spawn"] == [GRADES, GRADES]
-
-
-@pytest.mark.trainers
-def test_a_judge_in_online_dpo(interpreter: Interpreter, tmp_path: Path) -> None:
-    model = save_policy(tmp_path / "model")
-    told = run_peer(
-        interpreter("trl_judges"), "trl_judge.py", f"{REWARDS}::length", str(model), folder=tmp_path
-    )
-    assert [len(scores) for scores in told["scores"]] == [8, 8]
-    # Both completions of a pair follow each other, under the same prompt.
-    assert all(prompts[::2] == prompts[1::2] for prompts in told["prompts"])
-    assert sorted(told["prompts"][0][::2]) == ["four=", "one=", "three=", "two="]

@@ -42,7 +42,7 @@ def score(response):
     return len(response) / 10
 
 
-combined = weighted({right: 0.5, right_form: 0.25, score: 0.25}).named("combined")
+combined = weighted({right: 0.5, right_form: 0.25, score: 0.25}).with_name("combined")
 
 
 @reward_function

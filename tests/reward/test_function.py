@@ -61,7 +61,7 @@ def test_options_are_kept() -> None:
     assert (f.timeout, f.concurrency, options.on_error, options.mode) == (2, 3, "raise", "pointwise")
     assert reward_function(requirements=["a", ""])(length.func).options.requirements == ("a",)
     assert reward_function(requirements=None)(length.func).options.requirements == ()
-    assert f.named("m").options.id == "i"
+    assert f.with_name("m").options.id == "i"
 
 
 def test_decorating_again_keeps_the_function_and_takes_the_new_options() -> None:
@@ -74,10 +74,10 @@ def test_decorating_again_keeps_the_function_and_takes_the_new_options() -> None
 def test_equality_is_name_and_version() -> None:
     assert RewardFunction(length.func) == length
     assert hash(RewardFunction(length.func)) == hash(length)
-    assert length != length.named("other")
+    assert length != length.with_name("other")
     assert length != RewardFunction(length, scale=2.0)
     assert length != "length"
-    assert len({length, RewardFunction(length.func), length.named("other")}) == 2
+    assert len({length, RewardFunction(length.func), length.with_name("other")}) == 2
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ async def _awaited(value: Any) -> Any:
 
 
 def test_provenance_of_a_composition_names_its_parts() -> None:
-    whole = 0.5 * length + 0.25 * RewardFunction(length, scale=2.0).named("double") + 1
+    whole = 0.5 * length + 0.25 * RewardFunction(length, scale=2.0).with_name("double") + 1
     provenance = whole.evaluate(SAMPLE).provenance
     assert provenance is not None
     assert provenance.parameters == {
@@ -275,7 +275,7 @@ def test_a_direct_call_with_a_deadline_gets_its_arguments() -> None:
 
 
 def test_a_direct_async_call_of_what_ends_itself_has_its_deadline() -> None:
-    @reward_function(timeout=0.05, ends_itself=True)
+    @reward_function(timeout=0.05, enforces_timeout=True)
     async def slow(response: str) -> float:
         await asyncio.sleep(60 if response == "slow" else 0)
         return 1.0
@@ -292,11 +292,11 @@ def test_a_direct_call_of_what_ends_itself_is_made_here() -> None:
     def elsewhere(response: str) -> float:
         return os.getpid()
 
-    @reward_function(timeout=5, ends_itself=True)
+    @reward_function(timeout=5, enforces_timeout=True)
     def here(response: str) -> float:
         return os.getpid()
 
-    @reward_function(timeout=5, ends_itself=True)
+    @reward_function(timeout=5, enforces_timeout=True)
     async def async_here(response: str) -> float:
         return os.getpid()
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from guerdon.rewards.answers.final import PLACES, Answer, final_answer, readable
+from guerdon.rewards.answers.final import PLACES, FinalAnswer, final_answer, readable
 
 # Response, the text of the answer, how its place is called.
 FOUND: list[tuple[str, str, str]] = [
@@ -101,8 +101,8 @@ FOUND: list[tuple[str, str, str]] = [
     ("It is $x = 42$, as was said.", "x = 42", "the last formula"),
 ]
 
-# Response, the answer, the rivals, all answers together.
-RIVALS: list[tuple[str, str, tuple[str, ...], str]] = [
+# Response, the answer, the alternatives, all answers together.
+ALTERNATIVES: list[tuple[str, str, tuple[str, ...], str]] = [
     (r"\boxed{7} \boxed{8}", "8", ("7",), "7, 8"),
     (r"\boxed{7} and then \boxed{8}", "8", ("7",), ""),
     (r"\boxed{1/2}, that is \boxed{0.5}", "0.5", ("1/2",), ""),
@@ -132,7 +132,7 @@ RIVALS: list[tuple[str, str, tuple[str, ...], str]] = [
     (r"\boxed{\frac12}. Answer: half", r"\frac12", (), ""),
     (r"\boxed{\text{Monday}} The answer is Tuesday.", r"\text{Monday}", ("Tuesday",), ""),
     (r"\boxed{Monday} The answer is Tuesday.", "Monday", ("Tuesday",), ""),
-    # Withdrawn, and so no rival.
+    # Withdrawn, and so no alternative.
     ("The answer is 7? No, 8.", "8", (), ""),
     ("The answer is 7, no, 8.", "8", (), ""),
     ("The answer is $7$. Just kidding, it is $8$.", "8", (), ""),
@@ -281,11 +281,11 @@ def test_an_empty_slot_holds_no_answer(response: str) -> None:
     assert answer.text == ""
 
 
-@pytest.mark.parametrize(("response", "text", "rivals", "together"), RIVALS)
-def test_rivals(response: str, text: str, rivals: tuple[str, ...], together: str) -> None:
+@pytest.mark.parametrize(("response", "text", "alternatives", "together"), ALTERNATIVES)
+def test_alternatives(response: str, text: str, alternatives: tuple[str, ...], together: str) -> None:
     answer = final_answer(readable(response))
     assert answer is not None
-    assert (answer.text, answer.rivals, answer.together) == (text, rivals, together)
+    assert (answer.text, answer.alternatives, answer.together) == (text, alternatives, together)
     assert not answer.retracted
 
 
@@ -303,7 +303,7 @@ def test_what_is_said(response: str, rest: str) -> None:
 
 @pytest.mark.parametrize("response", [r"\boxed{7} and then \boxed{8}", "#### 7\n#### 8", r"7 or \boxed{8}"])
 def test_the_last_one_counts_where_that_is_the_policy(response: str) -> None:
-    assert final_answer(response, PLACES, "last") == Answer("8", "####" if "#" in response else "box")
+    assert final_answer(response, PLACES, "last") == FinalAnswer("8", "####" if "#" in response else "box")
 
 
 @pytest.mark.parametrize(
@@ -331,12 +331,12 @@ def test_right_answers() -> None:
     def right(text: str) -> bool:
         return text in ("7", "7.0", "2, 3")
 
-    assert Answer("7", "box").is_right(right)
-    assert Answer("7", "box", rivals=("7.0",)).is_right(right)
-    assert not Answer("7", "box", rivals=("8",)).is_right(right)
-    assert not Answer("7", "box", retracted=True).is_right(right)
-    assert Answer("3", "box", rivals=("2",), together="2, 3").is_right(right)
-    assert not Answer("8", "box").is_right(right)
+    assert FinalAnswer("7", "box").is_right(right)
+    assert FinalAnswer("7", "box", alternatives=("7.0",)).is_right(right)
+    assert not FinalAnswer("7", "box", alternatives=("8",)).is_right(right)
+    assert not FinalAnswer("7", "box", retracted=True).is_right(right)
+    assert FinalAnswer("3", "box", alternatives=("2",), together="2, 3").is_right(right)
+    assert not FinalAnswer("8", "box").is_right(right)
 
 
 @pytest.mark.parametrize("name", LONG)

@@ -89,9 +89,9 @@ def test_contract(name: str, setting: Setting) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_use_does_not_change_the_version(name: str, setting: Setting) -> None:
     reward = guerdon.get_reward_function(name, **setting.parameters)
-    before = reward.named("before").version
+    before = reward.with_name("before").version
     rows = scored(table(name))
     scores = guerdon.score(reward, [chat_of(row) for row in rows], workers=0, timeout=setting.timeout)
     assert len(scores.scores) == len(rows)
     # Under another name it is told anew.
-    assert reward.named("after").version == before
+    assert reward.with_name("after").version == before

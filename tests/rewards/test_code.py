@@ -19,7 +19,7 @@ from guerdon.errors import InputError, SandboxError
 from guerdon.rewards.code.forms import suite_of
 from guerdon.rewards.code.judging import _CHECKER_LIMITS, Judge, limits_for
 from guerdon.rewards.code.reward import code
-from guerdon.rewards.code.suite import Suite
+from guerdon.rewards.code.suite import SampleTests
 from guerdon.sandbox.execution import Report, SandboxJob
 from guerdon.sandbox.grading.cases import CallTest
 from guerdon.sandbox.grading.comparison import Comparison
@@ -408,7 +408,7 @@ def test_a_test_without_a_verdict_is_an_error_and_never_a_score(after: int, wher
 def test_limits(
     suite: dict[str, Any], language: str, given: Any, factor: float | None, limits: Limits
 ) -> None:
-    assert limits_for(Suite(form="list", tests=(), **suite), language, given, factor) == limits
+    assert limits_for(SampleTests(form="list", tests=(), **suite), language, given, factor) == limits
 
 
 def test_a_problem_s_own_limits_hold() -> None:

@@ -15,7 +15,7 @@ import pytest
 from guerdon.errors import InputError
 from guerdon.rewards.code.forms import suite_in, suite_of
 from guerdon.rewards.code.private import unfolded
-from guerdon.rewards.code.suite import Suite
+from guerdon.rewards.code.suite import SampleTests
 from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest
 
 STUB = "import math\n\n\ndef area(r: float) -> float:\n    '''The area of a circle.'''\n"
@@ -201,7 +201,7 @@ def test_every_protocol_of_a_text_is_read(protocol: int) -> None:
         assert unfolded(base64.b64encode(zlib.compress(data)).decode()) == text
 
 
-def suite(row: dict[str, Any]) -> Suite:
+def suite(row: dict[str, Any]) -> SampleTests:
     found = suite_of(row)
     assert found is not None
     return found

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from guerdon.errors import InputError
-from guerdon.rewards.multiple_choice.choices import Options, named, options_of
+from guerdon.rewards.multiple_choice.choices import OptionList, chosen_labels, options_of
 from guerdon.rewards.multiple_choice.reward import multiple_choice
 
 CITIES = ["London", "Paris", "Rome", "Bonn"]
@@ -35,12 +35,12 @@ LETTERS = ("A", "B", "C", "D")
     ],
 )
 def test_options(choices: Any, prompt: str, labels: tuple[str, ...], texts: tuple[str, ...]) -> None:
-    assert options_of(choices, prompt) == Options(labels, texts)
+    assert options_of(choices, prompt) == OptionList(labels, texts)
 
 
 @pytest.mark.parametrize("prompt", ["", "Which?", "A) only one", "B) x\nC) y"])
 def test_without_options_every_letter_is_one(prompt: str) -> None:
-    assert options_of(None, prompt) == Options(tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), ())
+    assert options_of(None, prompt) == OptionList(tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), ())
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_options_that_cannot_be_read(choices: Any, says: str) -> None:
     ],
 )
 def test_what_a_text_names(text: str, wanted: set[str] | None) -> None:
-    assert named(text, options_of(CITIES, "")) == wanted
+    assert chosen_labels(text, options_of(CITIES, "")) == wanted
 
 
 @pytest.mark.parametrize(

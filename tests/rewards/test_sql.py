@@ -15,7 +15,7 @@ import pytest
 import guerdon
 from guerdon.errors import SandboxError
 from guerdon.rewards.sql.reward import sql
-from guerdon.rewards.sql.runs import Bounds, answers
+from guerdon.rewards.sql.runs import QueryLimits, answers
 from guerdon.sandbox.execution import Report, SandboxJob, Status
 
 SCHEMA = """
@@ -458,4 +458,4 @@ class Lost:
 @pytest.mark.parametrize("status", ["worker_lost", "unavailable"])
 def test_what_the_sandbox_lost_is_no_score(status: Status) -> None:
     with pytest.raises(SandboxError, match="it was lost"):
-        answers(Lost(status), "sqlite", [b""], "SELECT 1", Bounds())
+        answers(Lost(status), "sqlite", [b""], "SELECT 1", QueryLimits())

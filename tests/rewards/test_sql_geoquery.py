@@ -13,9 +13,9 @@ import pytest
 
 from guerdon.rewards.common import sandboxes
 from guerdon.rewards.sql.databases import database_in
-from guerdon.rewards.sql.results import Comparison, Result
+from guerdon.rewards.sql.results import QueryResult, ResultComparison
 from guerdon.rewards.sql.reward import sql
-from guerdon.rewards.sql.runs import Bounds, Gold, answers, gold_of, preloads
+from guerdon.rewards.sql.runs import QueryLimits, ReferenceResults, answers, preloads, reference_of
 from guerdon.rewards.sql.text import ordering, without_semicolon
 
 VARIATIONS = 4
@@ -35,10 +35,13 @@ def queries(data_dir: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def golds(folder: Path, queries: list[str]) -> dict[str, Gold]:
+def golds(folder: Path, queries: list[str]) -> dict[str, ReferenceResults]:
     database = database_in(folder, "geography.sqlite")
     sandbox = sandboxes.shared(preload=preloads(database))
-    return {query: gold_of(sandbox, database, query, VARIATIONS, 0, Bounds(seconds=20)) for query in queries}
+    return {
+        query: reference_of(sandbox, database, query, VARIATIONS, 0, QueryLimits(seconds=20))
+        for query in queries
+    }
 
 
 class Asked:
@@ -46,9 +49,9 @@ class Asked:
 
     def __init__(self) -> None:
         self._connections: dict[bytes, sqlite3.Connection] = {}
-        self._results: dict[tuple[bytes, str], Result] = {}
+        self._results: dict[tuple[bytes, str], QueryResult] = {}
 
-    def result(self, database: bytes, query: str) -> Result:
+    def result(self, database: bytes, query: str) -> QueryResult:
         key = (database, query)
         if key not in self._results:
             if database not in self._connections:
@@ -58,16 +61,16 @@ class Asked:
                 cursor = self._connections[database].execute(query)
                 rows = tuple(cursor)
             except sqlite3.Error as error:
-                self._results[key] = Result(kind="error", error=str(error))
+                self._results[key] = QueryResult(kind="error", error=str(error))
             else:
-                self._results[key] = Result(tuple(column[0] for column in cursor.description), rows)
+                self._results[key] = QueryResult(tuple(column[0] for column in cursor.description), rows)
         return self._results[key]
 
-    def right(self, query: str, gold_query: str, gold: Gold, variations: int) -> bool:
+    def right(self, query: str, gold_query: str, gold: ReferenceResults, variations: int) -> bool:
         pairs = list(zip(gold.databases, gold.results, strict=True))[: variations + 1]
         ordered = ordering(gold_query) is not None
         return all(
-            (found := self.result(database, query)).ran and Comparison().same(found, wanted, ordered)
+            (found := self.result(database, query)).ran and ResultComparison().same(found, wanted, ordered)
             for database, wanted in pairs
         )
 
@@ -77,12 +80,12 @@ def asked() -> Asked:
     return Asked()
 
 
-def told(golds: dict[str, Gold]) -> dict[str, Gold]:
+def told(golds: dict[str, ReferenceResults]) -> dict[str, ReferenceResults]:
     """The gold queries that give rows anywhere."""
     return {query: gold for query, gold in golds.items() if any(result.rows for result in gold.results)}
 
 
-def test_every_gold_query_is_right(folder: Path, golds: dict[str, Gold]) -> None:
+def test_every_gold_query_is_right(folder: Path, golds: dict[str, ReferenceResults]) -> None:
     assert len(golds) == 419
     assert len(golds) - len(told(golds)) <= EMPTY
     for query in told(golds):
@@ -90,13 +93,13 @@ def test_every_gold_query_is_right(folder: Path, golds: dict[str, Gold]) -> None
         assert (result.score, result.error) == (1, None), (query, result.reason)
 
 
-def test_the_variations_tell_queries_apart(golds: dict[str, Gold]) -> None:
+def test_the_variations_tell_queries_apart(golds: dict[str, ReferenceResults]) -> None:
     """For nearly every query each variation gives other rows than the original."""
     differ = [all(r.rows != gold.results[0].rows for r in gold.results[1:]) for gold in told(golds).values()]
     assert sum(differ) / len(differ) > 0.95
 
 
-def test_the_query_of_another_question(golds: dict[str, Gold], asked: Asked) -> None:
+def test_the_query_of_another_question(golds: dict[str, ReferenceResults], asked: Asked) -> None:
     some = dict(list(told(golds).items())[::4])
     pairs = [(mine, query) for query in some for mine in golds if mine != query]
     passed = {
@@ -156,7 +159,7 @@ PAID = {
 }
 
 
-def test_broken_queries(golds: dict[str, Gold], asked: Asked) -> None:
+def test_broken_queries(golds: dict[str, ReferenceResults], asked: Asked) -> None:
     paid: dict[str, list[bool]] = {kind: [] for kind in PAID}
     alone: list[bool] = []
     for query, gold in told(golds).items():
@@ -170,14 +173,16 @@ def test_broken_queries(golds: dict[str, Gold], asked: Asked) -> None:
     assert sum(alone) / len(alone) > 0.35
 
 
-def test_the_constants_are_not_paid_in_the_sandbox_either(folder: Path, golds: dict[str, Gold]) -> None:
+def test_the_constants_are_not_paid_in_the_sandbox_either(
+    folder: Path, golds: dict[str, ReferenceResults]
+) -> None:
     database = database_in(folder, "geography.sqlite")
     sandbox = sandboxes.shared(preload=preloads(database))
     for query, gold in list(told(golds).items())[::40]:
         for kind, copy in broken(query, gold.results[0].rows):
             if kind == "constant":
-                found = answers(sandbox, "sqlite", gold.databases, copy, Bounds()).results
-                same = [Comparison().same(a, b) for a, b in zip(found, gold.results, strict=True)]
+                found = answers(sandbox, "sqlite", gold.databases, copy, QueryLimits()).results
+                same = [ResultComparison().same(a, b) for a, b in zip(found, gold.results, strict=True)]
                 assert same[0], query
                 assert not all(same), query
 

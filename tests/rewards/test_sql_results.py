@@ -11,12 +11,12 @@ import pytest
 
 from guerdon.errors import InputError
 from guerdon.rewards.sql.inside.query import plain
-from guerdon.rewards.sql.results import Comparison, Result, from_answer, from_rows
+from guerdon.rewards.sql.results import QueryResult, ResultComparison, from_answer, from_rows
 
 NAN = float("nan")
 
 
-def result(*rows: Any, columns: Sequence[str] | None = None) -> Result:
+def result(*rows: Any, columns: Sequence[str] | None = None) -> QueryResult:
     """A result as it comes out of the sandbox."""
     cells = [[plain(cell) for cell in row] for row in rows]
     names = columns or [f"c{i}" for i in range(len(rows[0]) if rows else 1)]
@@ -70,7 +70,7 @@ def result(*rows: Any, columns: Sequence[str] | None = None) -> Result:
     ],
 )
 def test_rows_as_a_multiset(found: list[Any], wanted: list[Any], same: bool) -> None:
-    assert Comparison().same(result(*found), result(*wanted)) is same
+    assert ResultComparison().same(result(*found), result(*wanted)) is same
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ def test_rows_as_a_multiset(found: list[Any], wanted: list[Any], same: bool) -> 
 )
 def test_rows_in_order(found: list[Any], order: list[int] | bool, same: bool) -> None:
     wanted = result((1, "a"), (1, "b"), (2, "c"))
-    assert Comparison().same(result(*found), wanted, order) is same
+    assert ResultComparison().same(result(*found), wanted, order) is same
 
 
 def test_nan_in_order() -> None:
-    assert Comparison().same(result((NAN,)), result((NAN,)), True)
+    assert ResultComparison().same(result((NAN,)), result((NAN,)), True)
 
 
 @pytest.mark.parametrize(
@@ -105,12 +105,12 @@ def test_nan_in_order() -> None:
 )
 def test_columns_by_name(columns: list[str], rows: list[Any], same: bool) -> None:
     wanted = result((1, 2), columns=["a", "b"])
-    assert Comparison(by_name=True).same(result(*rows, columns=columns), wanted) is same
+    assert ResultComparison(by_name=True).same(result(*rows, columns=columns), wanted) is same
 
 
 def test_gold_columns_of_one_name_cannot_be_told_apart() -> None:
     with pytest.raises(InputError, match="compare by position"):
-        Comparison(by_name=True).same(result((1, 2)), result((1, 2), columns=["a", "a"]))
+        ResultComparison(by_name=True).same(result((1, 2)), result((1, 2), columns=["a", "a"]))
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 
 from guerdon.errors import InputError
 from guerdon.rewards.common import sandboxes
-from guerdon.rewards.sql.databases import Cache, Database, database_in
-from guerdon.rewards.sql.inside.structure import Table, study
+from guerdon.rewards.sql.databases import Database, SizedCache, database_in
+from guerdon.rewards.sql.inside.structure import TableData, study
 from guerdon.rewards.sql.inside.variations import vary
 from guerdon.rewards.sql.runs import preloads, variations
 
@@ -147,7 +147,7 @@ def test_the_same_seed_makes_the_same_variations(original: Database) -> None:
 
 def test_a_table_is_studied() -> None:
     rows = [["x", 1, "a", None], ["x", 1, "b", 2], ["y", 2, "c", 3], ["z", 1, "d", 3]]
-    table = Table("t", ["kind", "code", "name", "size"], rows)
+    table = TableData("t", ["kind", "code", "name", "size"], rows)
     groups = study({"t": table})
     assert table.unique == {2}
     assert table.decides == {0: {1}, 1: set(), 3: set()}
@@ -157,7 +157,7 @@ def test_a_table_is_studied() -> None:
 
 def test_the_original_is_not_changed_by_varying() -> None:
     rows = [[i, f"name {i}", i % 3] for i in range(40)]
-    tables = {"t": Table("t", ["id", "name", "kind"], [list(row) for row in rows], keys=[(0,)])}
+    tables = {"t": TableData("t", ["id", "name", "kind"], [list(row) for row in rows], keys=[(0,)])}
     groups = study(tables)
     one = vary(tables, groups, random.Random("1"))
     assert tables["t"].rows == rows
@@ -217,7 +217,7 @@ def test_a_cache_keeps_what_was_used_last() -> None:
 
         return cache.get(key, build)
 
-    cache: Cache[str] = Cache(10)
+    cache: SizedCache[str] = SizedCache(10)
     assert [make("a", 4), make("b", 4), make("a", 4), make("c", 4), make("a", 4)] == ["A", "B", "A", "C", "A"]
     assert made == ["a", "b", "c"]
     # The second one went when the third one came; what is too large is not kept at all.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from guerdon.sandbox import Sandbox
-from sandbox.job_work import PlainExecutor, Recording
+from support.job_executors import PlainExecutor, Recording
 
 
 @pytest.fixture(scope="session")

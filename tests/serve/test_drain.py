@@ -30,7 +30,7 @@ def test_what_is_in_flight_is_finished(serve: Serve, number: signal.Signals) -> 
     status, body, headers = idle.score("b")
     assert (status, body["error"]["kind"], headers["connection"]) == (503, "draining", "close")
     assert int(headers["retry-after"]) > 0
-    server.says("Stopping: 1 request in flight, waited for 30 s at most")
+    server.says("Stopping: 1 request in flight, waiting up to 30 s")
 
     server.go()
     status, body = asked.result()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from websockets.sync.client import connect
 
-from guerdon.serve.journal.store import read_journal
+from guerdon.serve.journal.reader import read_journal
 from support.command_work import PATIENCE, Serve, ask, sample
 
 ADAPTIVE = {"turns": [{"role": "assistant", "content": "abcd"}], "metadata": {}}

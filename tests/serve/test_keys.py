@@ -54,7 +54,7 @@ def test_without_keys_nobody_gets_in() -> None:
 def test_no_key_shows() -> None:
     keys = ApiKeys(["s3cret"])
     assert "s3cret" not in repr(keys) + str(vars(keys))
-    assert repr(keys) == "Keys(1 key)"
+    assert repr(keys) == "ApiKeys(1 key)"
 
 
 @pytest.mark.parametrize("key", ["", "two words", "a\nb", "schlüssel", "tab\t"])

@@ -74,7 +74,7 @@ def test_what_does_not_load_is_told_and_the_server_goes_on(serve: Serve, tmp_pat
     server = serve("mine.py::mine", "--reload")
     assert score(server) == 1.0
     write(helper, "SCORE = = 0.5\n")
-    server.says("Not reloaded: helper.py, line 1: invalid syntax; what was served before still is")
+    server.says("Not reloaded: helper.py, line 1: invalid syntax; the previous version keeps serving")
     assert score(server) == 1.0
     write(helper, "SCORE = 0.5\n")
     server.says("Reloaded: mine ")

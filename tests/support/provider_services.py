@@ -26,6 +26,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from guerdon.sandbox.providers import E2B, Piston, Provider, Retries, SandboxFusion
+
 
 @dataclass
 class Sent:
@@ -421,3 +423,15 @@ class E2BService(Service):
             end["exitCode"] = code
         send({"event": {"end": end}})
         return False
+
+
+QUICK = Retries(attempts=3, first_wait_s=0.01)
+
+
+def provider_for(service: Service) -> Provider:
+    """The provider that asks this service."""
+    if isinstance(service, FusionService):
+        return SandboxFusion(service.address, retries=QUICK)
+    if isinstance(service, PistonService):
+        return Piston(service.address, retries=QUICK)
+    return E2B(service.address, sandbox_address=service.address, api_key="e2b_secret", retries=QUICK)

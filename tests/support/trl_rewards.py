@@ -40,11 +40,3 @@ def levels(response: str, level: int, step: int, **others: Any) -> float:
     """Another reward of the same name; TRL's own arguments never reach it."""
     assert not {"trainer_state", "log_metric", "log_extra", "environments"} & set(others), others
     return float(level) + 10 * step
-
-
-@reward_function
-def length(response: str) -> float:
-    """What a judge can compare, as it gets no columns."""
-    if "!" in response:
-        raise ValueError("shouting")
-    return float(len(response))

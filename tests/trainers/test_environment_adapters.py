@@ -10,7 +10,7 @@ import pytest
 
 from guerdon import RewardFunction, get_reward_function
 from guerdon.errors import BindingError, InputError, MissingExtraError
-from guerdon.reward.versioning.version import Watch
+from guerdon.reward.versioning.snapshot import DependencySnapshot
 from guerdon.trainers import SetupRequest, find_trainer
 from guerdon.trainers.foreign.autoevals import from_autoevals
 from guerdon.trainers.foreign.base import fingerprint_data_of, slug
@@ -120,7 +120,7 @@ def test_the_picture_follows_the_users_own_source_and_not_addresses() -> None:
         def __call__(self) -> int:
             return self.limit
 
-    pictures = [fingerprint_data_of(held, __name__, Watch()) for held in (Held(), Held())]
+    pictures = [fingerprint_data_of(held, __name__, DependencySnapshot()) for held in (Held(), Held())]
     assert pictures[0] == pictures[1]
     assert pictures[0][1].endswith("Held")
     assert slug("JSONDiff") == "json_diff"

@@ -179,9 +179,9 @@ def test_in_another_process_after_use_in_this_one(method: str) -> None:
 
 def test_components_are_the_same_for_every_sample_and_never_verl_s_own_names() -> None:
     parts = {
-        "reward": graded.named("reward"),
-        "failed": some.named("failed"),
-        "short": batched.named("short"),
+        "reward": graded.with_name("reward"),
+        "failed": some.with_name("failed"),
+        "short": batched.with_name("short"),
     }
     weighted = 0.5 * parts["reward"] + 0.25 * parts["failed"] + 0.25 * parts["short"]
     adapter = VerlReward(weighted, workers=0)

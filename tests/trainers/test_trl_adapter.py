@@ -19,11 +19,11 @@ import pytest
 
 from guerdon import RewardFunction, Sample, get_reward_function, reward_function
 from guerdon.cli.app import main as guerdon
-from guerdon.errors import BindingError, InputError, RewardError
+from guerdon.errors import InputError, RewardError
 from guerdon.trainers import ScoredBatch
 from support.served import guerdon_serve, running
 from support.tiny_models import letter_tokenizer, save_policy
-from support.trl_rewards import SCORES, TIMEOUT, asynchronous_grade, grade, length, levels
+from support.trl_rewards import SCORES, TIMEOUT, asynchronous_grade, grade, levels
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*gradient_checkpointing.*:FutureWarning"),
@@ -339,22 +339,6 @@ def test_online_dpo(policy: Any, skipped: bool, model: str, tmp_path: Path) -> N
         trainer.train()
         assert reward.failures.calls == 8
         assert reward.failures.total == 4
-
-
-def test_a_judge_prefers_the_higher_score() -> None:
-    judge = length.to_trl(judge=True)
-    pairs = [["four", "4"], ["4", "four"], ["4", "5"]]
-    assert judge.judge(["2 + 2?"] * 3, pairs) == [0, 1, 0]
-    with pytest.raises(RewardError, match="shouting"):
-        judge.judge(["2 + 2?"], [["4!", "4"]])
-    assert length.to_trl(judge=True, on_failure="skip").judge(["", ""], [["4!", "4"], ["4", "44"]]) == [-1, 1]
-    assert length.to_trl(judge=True, on_failure=9.0).judge([""], [["4", "!"]]) == [1]
-    with pytest.raises(InputError, match="two completions for each of 1 prompts"):
-        judge.judge([""], [["4"]])
-    with pytest.raises(BindingError, match="needs"):
-        grade.to_trl(judge=True).judge([""], [["4", "5"]])
-    with pytest.raises(BindingError, match="leave out asynchronous"):
-        length.to_trl(judge=True, asynchronous=True)
 
 
 def test_the_same_verdict_as_a_direct_call() -> None:

@@ -13,7 +13,7 @@ from types import TracebackType
 import click
 from rich.console import Console
 
-from guerdon.progress import TransientBar, as_clock
+from guerdon.console.progress_bar import TransientBar, as_clock
 
 PATIENCE = 0.5
 """Seconds that a job may take before it is worth a bar."""

@@ -1,7 +1,7 @@
 """Loading rows and turning them into samples."""
 
 from guerdon.data.columns import Columns, parse_mapping, parse_mappings
-from guerdon.data.dataset import Dataset, Progress, Survey, open_dataset
+from guerdon.data.dataset import Dataset, ReadProgress, Survey, open_dataset
 from guerdon.data.rows import BadRow, BadRowsError
 
 __all__ = [
@@ -9,7 +9,7 @@ __all__ = [
     "BadRowsError",
     "Columns",
     "Dataset",
-    "Progress",
+    "ReadProgress",
     "Survey",
     "open_dataset",
     "parse_mapping",

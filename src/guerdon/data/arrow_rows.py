@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from guerdon.data.files import Item, Reading
+from guerdon.data.files import Item, ReadContext
 from guerdon.data.rows import quoted
 from guerdon.errors import InputError, MissingExtraError
 
@@ -27,31 +27,31 @@ def optional(module: str, what: str) -> Any:
         raise MissingExtraError.of("data", what) from error
 
 
-def read_parquet(path: Path, reading: Reading) -> Iterator[Item]:
+def read_parquet(path: Path, context: ReadContext) -> Iterator[Item]:
     """The rows of a Parquet file, a batch at a time.
 
     Raises InputError if it is none or lacks columns, MissingExtraError without pyarrow.
     """
-    pa = optional("pyarrow", f"reading {reading.name}")
-    parquet = optional("pyarrow.parquet", f"reading {reading.name}")
+    pa = optional("pyarrow", f"reading {context.name}")
+    parquet = optional("pyarrow.parquet", f"reading {context.name}")
     size = path.stat().st_size
     with pa.OSFile(str(path)) as source:
         try:
             file = parquet.ParquetFile(source, pre_buffer=False, buffer_size=_CHUNK)
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{reading.name} is not a Parquet file: {_line(error)}") from None
+            raise InputError(f"{context.name} is not a Parquet file: {_line(error)}") from None
         scale = size / max(file.metadata.num_rows, 1)
         batches = file.iter_batches(batch_size=_BATCH)
-        yield from table_rows(batches, file.schema_arrow, reading, scale)
+        yield from table_rows(batches, file.schema_arrow, context, scale)
 
 
-def read_arrow(path: Path, reading: Reading) -> Iterator[Item]:
+def read_arrow(path: Path, context: ReadContext) -> Iterator[Item]:
     """The rows of an Arrow file in the stream format, which ``datasets`` saves, or the file format.
 
     Raises InputError if it is none or lacks columns, MissingExtraError without pyarrow.
     """
-    pa = optional("pyarrow", f"reading {reading.name}")
-    ipc = optional("pyarrow.ipc", f"reading {reading.name}")
+    pa = optional("pyarrow", f"reading {context.name}")
+    ipc = optional("pyarrow.ipc", f"reading {context.name}")
     with pa.OSFile(str(path)) as source:
         try:
             if source.read(6) == b"ARROW1":
@@ -62,33 +62,33 @@ def read_arrow(path: Path, reading: Reading) -> Iterator[Item]:
                 stream = ipc.open_stream(source)
                 schema, batches = stream.schema, iter(stream)
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{reading.name} is not an Arrow file: {_line(error)}") from None
-        reading.position = source.tell
-        yield from table_rows(batches, schema, reading)
+            raise InputError(f"{context.name} is not an Arrow file: {_line(error)}") from None
+        context.position = source.tell
+        yield from table_rows(batches, schema, context)
 
 
 def table_rows(
-    batches: Iterator[Any], schema: Any, reading: Reading, scale: float | None = None
+    batches: Iterator[Any], schema: Any, context: ReadContext, scale: float | None = None
 ) -> Iterator[Item]:
     """The rows of record batches or tables; with ``scale``, the position is the row number times that.
 
     Nulls inside messages are left out: a table has every key of every message, as null where it was
     not given.
     """
-    pa = optional("pyarrow", f"reading {reading.name}")
-    reading.unit = "row"
+    pa = optional("pyarrow", f"reading {context.name}")
+    context.unit = "row"
     names = schema.names
     if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
-        raise InputError(f"{reading.name}: two columns are named {quoted(twice)}; rename one of them")
-    if (problem := reading.expect(names)) is not None:
-        raise InputError(f"{reading.name}: {problem}")
+        raise InputError(f"{context.name}: two columns are named {quoted(twice)}; rename one of them")
+    if (problem := context.expect(names)) is not None:
+        raise InputError(f"{context.name}: {problem}")
     messages = [field.name for field in schema if _is_message(pa, field.type)]
     number = 0
     while True:
         try:
             batch = next(batches, None)
         except (pa.ArrowException, OSError, ValueError) as error:
-            yield reading.bad(number + 1, f"the file is corrupt from here on: {_line(error)}")
+            yield context.bad(number + 1, f"the file is corrupt from here on: {_line(error)}")
             return
         if batch is None:
             return
@@ -96,13 +96,13 @@ def table_rows(
             for row in _python_rows(pa, batch.slice(start, _BATCH)):
                 number += 1
                 if isinstance(row, str):
-                    yield reading.bad(number, row)
+                    yield context.bad(number, row)
                     continue
                 for name in messages:
                     row[name] = _given(row[name])
                 yield number, row
             if scale is not None:
-                reading.position = partial(int, number * scale)
+                context.position = partial(int, number * scale)
 
 
 def _python_rows(pa: Any, batch: Any) -> Iterator[dict[str, Any] | str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from guerdon.data.files import MAX_LINE, DamagedError, Item, Reading, lines_of, opened, too_long
+from guerdon.data.files import MAX_LINE, DamagedError, Item, ReadContext, lines_of, opened, too_long
 from guerdon.data.json_rows import invalid_utf8
 from guerdon.data.rows import BadRow, quoted
 from guerdon.errors import InputError
@@ -50,7 +50,7 @@ class _Text:
         self.problem = None
 
 
-def read_csv(path: Path, reading: Reading, max_line: int = MAX_LINE) -> Iterator[Item]:
+def read_csv(path: Path, context: ReadContext, max_line: int = MAX_LINE) -> Iterator[Item]:
     """The rows of a CSV file, a row at a time; fields are text.
 
     An empty ``id`` is none.
@@ -60,22 +60,22 @@ def read_csv(path: Path, reading: Reading, max_line: int = MAX_LINE) -> Iterator
     csv.field_size_limit(max(csv.field_size_limit(), MAX_FIELD))
     text = _Text(max_line)
     try:
-        with opened(path, reading) as stream:
+        with opened(path, context) as stream:
             text.lines = lines_of(stream, max_line)
-            records = _records(text, reading)
+            records = _records(text, context)
             if (first := next(records, None)) is None:
                 return
-            header = _header(first, reading)
+            header = _header(first, context)
             for record in records:
                 if isinstance(record, BadRow):
                     yield record
                 elif len(record[1]) > 1 or len(header) == 1 or record[1][0].strip():
-                    yield _row(*record, header, reading)
+                    yield _row(*record, header, context)
     except DamagedError as error:
-        yield reading.bad(text.number + 1, str(error))
+        yield context.bad(text.number + 1, str(error))
 
 
-def _records(text: _Text, reading: Reading) -> Iterator[tuple[int, list[str]] | BadRow]:
+def _records(text: _Text, context: ReadContext) -> Iterator[tuple[int, list[str]] | BadRow]:
     """The fields of each row and the line it starts on; empty lines are none."""
     rows = csv.reader(text, strict=True)
     while True:
@@ -86,12 +86,12 @@ def _records(text: _Text, reading: Reading) -> Iterator[tuple[int, list[str]] | 
         except StopIteration:
             return
         except InputError as error:
-            yield reading.bad(text.number, str(error))
+            yield context.bad(text.number, str(error))
         except csv.Error as error:
-            yield reading.bad(line, _explained(error), text="".join(text.taken).rstrip("\r\n"))
+            yield context.bad(line, _explained(error), text="".join(text.taken).rstrip("\r\n"))
         else:
             if text.problem:
-                yield reading.bad(line, text.problem, text="".join(text.taken).rstrip("\r\n"))
+                yield context.bad(line, text.problem, text="".join(text.taken).rstrip("\r\n"))
             elif fields:
                 yield line, fields
 
@@ -107,18 +107,18 @@ def _explained(error: csv.Error) -> str:
     return "not CSV: text after a closing quote; a quote inside a field is written twice"
 
 
-def _header(first: tuple[int, list[str]] | BadRow, reading: Reading) -> list[str]:
+def _header(first: tuple[int, list[str]] | BadRow, context: ReadContext) -> list[str]:
     """The names of the columns; a column without one, as pandas writes its index, is ``column_N``."""
     if isinstance(first, BadRow):
         raise InputError(f"{first.where}: the names of the columns cannot be read: {first.reason}")
     line, names = first
-    where = f"{reading.name}:{line}"
+    where = f"{context.name}:{line}"
     if not any(name.strip() for name in names):
         raise InputError(f"{where}: the first row must name the columns, and it is empty")
     header = [name.strip() or f"column_{i}" for i, name in enumerate(names, 1)]
     if twice := next((name for i, name in enumerate(header) if name in header[:i]), None):
         raise InputError(f"{where}: two columns are named {quoted(twice)}; rename one of them")
-    if (problem := reading.expect(header)) is not None:
+    if (problem := context.expect(header)) is not None:
         foreign = next((name for c, name in ((";", "semicolons"), ("\t", "tabs")) if c in header[0]), None)
         hint = (
             f"fields must be separated by commas, not by {foreign}"
@@ -129,11 +129,11 @@ def _header(first: tuple[int, list[str]] | BadRow, reading: Reading) -> list[str
     return header
 
 
-def _row(line: int, fields: list[str], header: list[str], reading: Reading) -> Item:
+def _row(line: int, fields: list[str], header: list[str], context: ReadContext) -> Item:
     row: dict[str, Any] = dict(zip(header, fields, strict=False))
     if len(fields) != len(header):
         reason = f"{len(fields)} fields, where the first row names {len(header)} columns"
-        return reading.bad(line, reason, text=_written(fields))
+        return context.bad(line, reason, text=_written(fields))
     if row.get("id") == "":
         del row["id"]
     return line, row

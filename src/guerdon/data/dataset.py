@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from guerdon.data.columns import Columns
-from guerdon.data.files import Reading
+from guerdon.data.files import ReadContext
 from guerdon.data.rows import SHOWN, BadRow, BadRowsError, RejectedFile
-from guerdon.data.source import FilePart, Part, find_parts
+from guerdon.data.source import FileSource, RowSource, find_sources
 from guerdon.errors import InputError
 from guerdon.types import Sample
 
@@ -21,7 +21,7 @@ _EVERY = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ReadProgress:
     """How far a pass over a data set is."""
 
     rows: int
@@ -52,10 +52,10 @@ class Survey:
 class Dataset:
     """Samples from files, read anew and a row at a time in each pass; made by ``open_dataset``."""
 
-    def __init__(self, name: str, parts: list[Part], columns: Columns, limit: int | None) -> None:
+    def __init__(self, name: str, sources: list[RowSource], columns: Columns, limit: int | None) -> None:
         self.name = name
         """What to call it in messages: what it was opened as, or its only file."""
-        self._parts = parts
+        self._sources = sources
         self._columns = columns
         self._limit = limit
 
@@ -75,7 +75,7 @@ class Dataset:
 
     def _all(self, make: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
         empty = True
-        for item in self._items(_Pass(self._parts), make):
+        for item in self._items(_Pass(self._sources), make):
             if isinstance(item, BadRow):
                 raise InputError(str(item), file=item.file, line=item.line, reason=item.reason)
             empty = False
@@ -83,7 +83,7 @@ class Dataset:
         if empty:
             raise self._no_rows()
 
-    def survey(self, progress: Callable[[Progress], None] | None = None) -> Survey:
+    def survey(self, progress: Callable[[ReadProgress], None] | None = None) -> Survey:
         """Reads everything once and counts what is malformed.
 
         ``progress`` is called after every 1,000 rows and at the end. Raises InputError if a file cannot
@@ -91,7 +91,7 @@ class Dataset:
         """
         rows = bad = 0
         rejected: list[BadRow] = []
-        state = _Pass(self._parts)
+        state = _Pass(self._sources)
         for item in self._items(state, self._columns.sample):
             rows += 1
             if isinstance(item, BadRow):
@@ -99,14 +99,14 @@ class Dataset:
                 if bad <= SHOWN:
                     rejected.append(item.brief())
             if progress is not None and rows % _EVERY == 0:
-                progress(Progress(rows, bad, state.share()))
+                progress(ReadProgress(rows, bad, state.share()))
         if not rows:
             raise self._no_rows()
         if progress is not None:
-            progress(Progress(rows, bad, 1.0))
+            progress(ReadProgress(rows, bad, 1.0))
         return Survey(rows, bad, tuple(rejected))
 
-    def check(self, progress: Callable[[Progress], None] | None = None) -> int:
+    def check(self, progress: Callable[[ReadProgress], None] | None = None) -> int:
         """The number of samples, if every row is one.
 
         Raises BadRowsError that counts the malformed rows and lists the first 20, otherwise as
@@ -143,7 +143,7 @@ class Dataset:
         good = bad = 0
         with ExitStack() as stack:
             file = None if rejected is None else stack.enter_context(self._rejected_file(Path(rejected)))
-            for item in self._items(_Pass(self._parts), make):
+            for item in self._items(_Pass(self._sources), make):
                 if not isinstance(item, BadRow):
                     good += 1
                     yield item
@@ -161,7 +161,7 @@ class Dataset:
     def reads(self, path: str | Path) -> bool:
         """Whether a file is one of those that are read, under whatever name."""
         path = Path(path)
-        files = (part.path for part in self._parts if isinstance(part, FilePart))
+        files = (source.path for source in self._sources if isinstance(source, FileSource))
         return path.exists() and any(path.samefile(file) for file in files)
 
     def _rejected_file(self, path: Path) -> RejectedFile:
@@ -171,11 +171,11 @@ class Dataset:
 
     def _items(self, state: _Pass, make: Callable[[Mapping[str, Any]], T]) -> Iterator[T | BadRow]:
         left = self._limit
-        for part in self._parts:
+        for source in self._sources:
             if left == 0:
                 return
-            reading = state.begin(part, self._columns)
-            for item in part.rows(reading):
+            context = state.begin(source, self._columns)
+            for item in source.rows(context):
                 if isinstance(item, BadRow):
                     yield item
                 else:
@@ -183,7 +183,7 @@ class Dataset:
                     try:
                         made = make(row)
                     except InputError as error:
-                        yield reading.bad(number, str(error), row=row)
+                        yield context.bad(number, str(error), row=row)
                     else:
                         yield made
                 if left is not None:
@@ -196,22 +196,22 @@ class Dataset:
 
 
 class _Pass:
-    """Where one pass over the parts is."""
+    """Where one pass over the sources is."""
 
-    def __init__(self, parts: list[Part]) -> None:
-        self._total = max(sum(part.size for part in parts), 1)
+    def __init__(self, sources: list[RowSource]) -> None:
+        self._total = max(sum(source.size for source in sources), 1)
         self._before = 0
         self._size = 0
-        self._reading: Reading | None = None
+        self._context: ReadContext | None = None
 
-    def begin(self, part: Part, columns: Columns) -> Reading:
+    def begin(self, source: RowSource, columns: Columns) -> ReadContext:
         self._before += self._size
-        self._size = part.size
-        self._reading = Reading(part.name, columns.lacking)
-        return self._reading
+        self._size = source.size
+        self._context = ReadContext(source.name, columns.lacking)
+        return self._context
 
     def share(self) -> float:
-        position = self._reading.position() if self._reading is not None else 0
+        position = self._context.position() if self._context is not None else 0
         return min(1.0, (self._before + position) / self._total)
 
 
@@ -247,6 +247,6 @@ def open_dataset(
     """
     if limit is not None and limit < 1:
         raise InputError(f"the limit is {limit}; give a whole number of 1 or more")
-    parts = find_parts(source, split)
-    name = parts[0].name if len(parts) == 1 else str(source)
-    return Dataset(name, parts, columns or Columns(), limit)
+    sources = find_sources(source, split)
+    name = sources[0].name if len(sources) == 1 else str(source)
+    return Dataset(name, sources, columns or Columns(), limit)

@@ -29,7 +29,7 @@ class DamagedError(Exception):
     """The file ends or breaks in the middle: nothing after this point can be read."""
 
 
-class Reading:
+class ReadContext:
     """One pass over one file: what to call it, how far it is and what its columns must be."""
 
     def __init__(
@@ -54,13 +54,13 @@ Item = tuple[int, dict[str, Any]] | BadRow
 
 
 @contextmanager
-def opened(path: Path, reading: Reading) -> Iterator[Stream]:
+def opened(path: Path, context: ReadContext) -> Iterator[Stream]:
     """The file's bytes after gzip, which its first bytes tell and not its name, and after the mark.
 
     Raises InputError for UTF-16, OSError where the file cannot be opened.
     """
     with io.BufferedReader(io.FileIO(path), _BUFFER) as raw:
-        reading.position = raw.tell
+        context.position = raw.tell
         zipped = raw.peek(2)[:2] == b"\x1f\x8b"
         # Not buffered once more: a BufferedReader around it drops what comes shortly before a cut.
         stream = gzip.GzipFile(fileobj=raw) if zipped else raw
@@ -68,13 +68,13 @@ def opened(path: Path, reading: Reading) -> Iterator[Stream]:
             with damage():
                 start = stream.peek(3)[:3]
             if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                raise InputError(f"{reading.name} is UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8")
+                raise InputError(f"{context.name} is UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8")
             if start == b"\xef\xbb\xbf":
                 stream.read(3)
             yield stream
         finally:
             read = raw.tell()
-            reading.position = lambda: read
+            context.position = lambda: read
             stream.close()
 
 

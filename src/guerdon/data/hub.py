@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from guerdon.data.arrow_rows import optional, table_rows
-from guerdon.data.files import Item, Reading
+from guerdon.data.files import Item, ReadContext
 from guerdon.errors import InputError, RewardError
 
 _ID = re.compile(r"(?P<id>[A-Za-z0-9][\w.-]*/[\w.-]+)(?::(?P<config>[\w.-]+))?")
@@ -22,7 +22,7 @@ def is_hub_id(source: str) -> bool:
     return _ID.fullmatch(source) is not None
 
 
-class HubPart:
+class HubSource:
     """One split of a dataset of the hub, downloaded to the cache of ``datasets`` and read from there.
 
     Raises InputError if it cannot be had or has several configurations or splits and none is named,
@@ -34,11 +34,11 @@ class HubPart:
         self._dataset = _load(source, split)
         self.size: int = self._dataset.num_rows
 
-    def rows(self, reading: Reading) -> Iterator[Item]:
+    def rows(self, context: ReadContext) -> Iterator[Item]:
         """The rows of the split."""
         plain = self._dataset.with_format("arrow")
         batches = plain.iter(batch_size=512)
-        yield from table_rows(batches, self._dataset.features.arrow_schema, reading, scale=1)
+        yield from table_rows(batches, self._dataset.features.arrow_schema, context, scale=1)
 
 
 def _load(source: str, split: str | None) -> Any:

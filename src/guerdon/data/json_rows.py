@@ -13,7 +13,7 @@ from guerdon.data.files import (
     MAX_LINE,
     DamagedError,
     Item,
-    Reading,
+    ReadContext,
     damage,
     lines_of,
     opened,
@@ -111,12 +111,12 @@ def _refuse_lone_surrogates(value: Any) -> None:
         raise InputError(f"a string has the lone surrogate {escape}, which is no character") from None
 
 
-def _row_of(line: bytes, reading: Reading) -> Any:
+def _row_of(line: bytes, context: ReadContext) -> Any:
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
         raise InputError(invalid_utf8(error)) from None
-    value, end = parse_json(text, _skip(text, 0), lone_surrogates=reading.lone_surrogates)
+    value, end = parse_json(text, _skip(text, 0), lone_surrogates=context.lone_surrogates)
     if rest := text[end:].strip(" \t\r\n"):
         raise InputError(f"not JSON: more after the end of the row, from column {end + 1}: {quoted(rest)}")
     return value
@@ -132,30 +132,30 @@ def not_an_object(value: Any) -> str:
     return f"a row must be an object, not {_NAMES.get(type(value), 'null')}"
 
 
-def read_json_lines(path: Path, reading: Reading, max_line: int = MAX_LINE) -> Iterator[Item]:
+def read_json_lines(path: Path, context: ReadContext, max_line: int = MAX_LINE) -> Iterator[Item]:
     """The rows of a JSON Lines file, a line at a time."""
     number = 0
     try:
-        with opened(path, reading) as stream:
+        with opened(path, context) as stream:
             for number, line in enumerate(lines_of(stream, max_line), 1):
                 if line is None:
-                    yield reading.bad(number, too_long(max_line))
+                    yield context.bad(number, too_long(max_line))
                     continue
                 if not (line := line.rstrip(BLANK)):
                     continue
                 try:
-                    value = _row_of(line, reading)
+                    value = _row_of(line, context)
                 except InputError as error:
                     hint = _document_hint(line) if number == 1 else ""
                     text = line.decode(errors="backslashreplace")
-                    yield reading.bad(number, f"{error}{hint}", text=text)
+                    yield context.bad(number, f"{error}{hint}", text=text)
                     continue
                 if type(value) is dict:
                     yield number, value
                 else:
-                    yield reading.bad(number, not_an_object(value), row=value)
+                    yield context.bad(number, not_an_object(value), row=value)
     except DamagedError as error:
-        yield reading.bad(number + 1, str(error))
+        yield context.bad(number + 1, str(error))
 
 
 def _document_hint(first: bytes) -> str:
@@ -163,53 +163,53 @@ def _document_hint(first: bytes) -> str:
     return "; if the file is one JSON document, give it the extension .json" if looks else ""
 
 
-def read_json(path: Path, reading: Reading, max_bytes: int = MAX_DOCUMENT) -> Iterator[Item]:
+def read_json(path: Path, context: ReadContext, max_bytes: int = MAX_DOCUMENT) -> Iterator[Item]:
     """The rows of a JSON file: a list of objects, one object, or in fact JSON Lines.
 
     A document is held in memory as a whole, its rows are not. Rows are numbered, not lines, unless the
     first line is an object by itself: then the file is read as JSON Lines. Raises InputError for a
     document over ``max_bytes``.
     """
-    if _is_lines(path, reading):
-        yield from read_json_lines(path, reading)
+    if _is_lines(path, context):
+        yield from read_json_lines(path, context)
         return
-    reading.unit = "row"
+    context.unit = "row"
     try:
-        with opened(path, reading) as stream, damage():
+        with opened(path, context) as stream, damage():
             content = stream.read(max_bytes + 1)
     except DamagedError as error:
-        yield reading.bad(1, str(error))
+        yield context.bad(1, str(error))
         return
     if len(content) > max_bytes:
         raise InputError(
-            f"{reading.name} is a JSON document of over {max_bytes / 2**20:,.0f} MiB, which has to be held "
+            f"{context.name} is a JSON document of over {max_bytes / 2**20:,.0f} MiB, which has to be held "
             "in memory; convert it to JSON Lines, one object a line: jq -c '.[]'"
         )
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        yield reading.bad(1, f"not UTF-8: byte 0x{content[error.start]:02x} in line {line}")
+        yield context.bad(1, f"not UTF-8: byte 0x{content[error.start]:02x} in line {line}")
         return
     del content
-    yield from _rows_of_document(text, reading)
+    yield from _rows_of_document(text, context)
 
 
-def _is_lines(path: Path, reading: Reading) -> bool:
+def _is_lines(path: Path, context: ReadContext) -> bool:
     """Whether the first line that is not blank is an object by itself."""
     try:
-        with opened(path, reading) as stream:
+        with opened(path, context) as stream:
             for line in lines_of(stream):
                 if line is None:
                     return False
                 if line := line.strip(BLANK):
-                    return line.startswith(b"{") and type(_row_of(line, reading)) is dict
+                    return line.startswith(b"{") and type(_row_of(line, context)) is dict
     except (DamagedError, InputError):
         pass
     return False
 
 
-def _rows_of_document(text: str, reading: Reading) -> Iterator[Item]:
+def _rows_of_document(text: str, context: ReadContext) -> Iterator[Item]:
     """The rows, parsed one by one; after a row that is not JSON there is no telling where the next starts."""
     at = _skip(text, 0)
     if at == len(text):
@@ -220,13 +220,13 @@ def _rows_of_document(text: str, reading: Reading) -> Iterator[Item]:
     empty = listed and text[at : at + 1] == "]"
     while not empty:
         try:
-            value, at = parse_json(text, at, lone_surrogates=reading.lone_surrogates)
+            value, at = parse_json(text, at, lone_surrogates=context.lone_surrogates)
         except InputError as error:
-            yield reading.bad(
+            yield context.bad(
                 number, f"{error}; the rest of the file cannot be read", text=text[at : at + 1000]
             )
             return
-        yield (number, value) if type(value) is dict else reading.bad(number, not_an_object(value), row=value)
+        yield (number, value) if type(value) is dict else context.bad(number, not_an_object(value), row=value)
         at = _skip(text, at)
         if not listed or text[at : at + 1] == "]":
             break
@@ -234,7 +234,7 @@ def _rows_of_document(text: str, reading: Reading) -> Iterator[Item]:
         if text[at : at + 1] != ",":
             found = quoted(text[at : at + 10]) if at < len(text) else "the end of the file"
             line = text.count("\n", 0, at) + 1
-            yield reading.bad(
+            yield context.bad(
                 number,
                 f"not JSON: {found} in line {line}, where a comma or ] must be",
                 text=text[at : at + 1000],
@@ -244,7 +244,7 @@ def _rows_of_document(text: str, reading: Reading) -> Iterator[Item]:
     at = _skip(text, at + 1 if listed else at)
     if at < len(text):
         line = text.count("\n", 0, at) + 1
-        yield reading.bad(
+        yield context.bad(
             number + 1,
             f"not JSON: more after the end of the document, in line {line}: {quoted(text[at : at + 40])}",
             text=text[at : at + 1000],

@@ -16,12 +16,12 @@ from typing import BinaryIO, Protocol
 
 from guerdon.data.arrow_rows import read_arrow, read_parquet
 from guerdon.data.csv_rows import read_csv
-from guerdon.data.files import Item, Reading
-from guerdon.data.hub import HubPart, is_hub_id
+from guerdon.data.files import Item, ReadContext
+from guerdon.data.hub import HubSource, is_hub_id
 from guerdon.data.json_rows import read_json, read_json_lines
 from guerdon.errors import InputError
 
-Reader = Callable[[Path, Reading], Iterator[Item]]
+Reader = Callable[[Path, ReadContext], Iterator[Item]]
 
 READERS: dict[str, Reader] = {
     ".jsonl": read_json_lines,
@@ -41,20 +41,20 @@ REJECTED = ".rejected.jsonl"
 _ABOUT = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"}
 
 
-class Part(Protocol):
+class RowSource(Protocol):
     """One stretch of rows."""
 
     name: str
     """What to call it in messages."""
     size: int
-    """Bytes, or rows where it is no file: what a Reading's position counts up to."""
+    """Bytes, or rows where it is no file: what a ReadContext's position counts up to."""
 
-    def rows(self, reading: Reading) -> Iterator[Item]:
+    def rows(self, context: ReadContext) -> Iterator[Item]:
         """The rows from the first on; may be called again."""
         ...
 
 
-class FilePart:
+class FileSource:
     """A file and the reader for it."""
 
     def __init__(self, path: Path, name: str, reader: Reader) -> None:
@@ -63,15 +63,15 @@ class FilePart:
         self.size = path.stat().st_size
         self._reader = reader
 
-    def rows(self, reading: Reading) -> Iterator[Item]:
+    def rows(self, context: ReadContext) -> Iterator[Item]:
         """The rows of the file; raises InputError where it cannot be read."""
         try:
-            yield from self._reader(self.path, reading)
+            yield from self._reader(self.path, context)
         except OSError as error:
             raise _unreadable(self.name, error) from error
 
 
-class SpooledPart(FilePart):
+class SpooledSource(FileSource):
     """What came through a pipe, kept in a temporary file as long as this object lives."""
 
     def __init__(self, stream: BinaryIO, name: str, reader: Reader) -> None:
@@ -88,7 +88,7 @@ def _remove(path: str, owner: int) -> None:
         Path(path).unlink(missing_ok=True)
 
 
-def find_parts(source: str | Path, split: str | None = None) -> list[Part]:
+def find_sources(source: str | Path, split: str | None = None) -> list[RowSource]:
     """What ``source`` stands for, in the order in which it is read.
 
     Raises InputError that says what is there instead if there is nothing to read.
@@ -106,30 +106,30 @@ def find_parts(source: str | Path, split: str | None = None) -> list[Part]:
             mode = path.stat().st_mode
         except (FileNotFoundError, NotADirectoryError):
             if isinstance(source, str) and _means_hub(text):
-                return [HubPart(text, split)]
+                return [HubSource(text, split)]
             raise InputError(_missing(path)) from None
         if stat.S_ISDIR(mode):
             return _folder(path, text, split)
         if stat.S_ISFIFO(mode):
             with path.open("rb") as stream:
-                return [_no_split(SpooledPart(stream, text, _reader_of(path) or read_json_lines), split)]
+                return [_no_split(SpooledSource(stream, text, _reader_of(path) or read_json_lines), split)]
         if not stat.S_ISREG(mode):
             raise InputError(f"{text} is neither a file nor a folder")
-        return [_no_split(FilePart(path, text, _known_reader(path)), split)]
+        return [_no_split(FileSource(path, text, _known_reader(path)), split)]
     except OSError as error:
         raise _unreadable(text, error) from error
 
 
-def _standard_input() -> Part:
+def _standard_input() -> RowSource:
     if sys.stdin is None:
         raise InputError("there is no standard input to read rows from")
-    return SpooledPart(sys.stdin.buffer, "standard input", read_json_lines)
+    return SpooledSource(sys.stdin.buffer, "standard input", read_json_lines)
 
 
-def _no_split(part: Part, split: str | None) -> Part:
+def _no_split(source: RowSource, split: str | None) -> RowSource:
     if split is not None:
-        raise InputError(f"{part.name} is one file and has no splits; leave out --split {split}")
-    return part
+        raise InputError(f"{source.name} is one file and has no splits; leave out --split {split}")
+    return source
 
 
 def _reader_of(path: Path) -> Reader | None:
@@ -167,14 +167,14 @@ def _unreadable(name: str, error: OSError) -> InputError:
     return InputError(f"cannot read {name[:200]}: {reason[:1].lower()}{reason[1:]}")
 
 
-def _folder(folder: Path, name: str, split: str | None) -> list[Part]:
+def _folder(folder: Path, name: str, split: str | None) -> list[RowSource]:
     if (folder / "dataset_dict.json").is_file():
         folder = _saved_split(folder, name, split)
         split = None
     if (files := _saved_files(folder)) is not None:
         if split is not None:
             raise InputError(f"{name} is one saved split; leave out --split {split}")
-        return [FilePart(file, str(file), read_arrow) for file in files]
+        return [FileSource(file, str(file), read_arrow) for file in files]
     found = [(path, reader) for path in _walk(folder) if (reader := _reader_of(path)) is not None]
     if not found:
         raise InputError(f"{name} holds no data files; {KNOWN}")
@@ -182,7 +182,7 @@ def _folder(folder: Path, name: str, split: str | None) -> list[Part]:
     if not chosen:
         shown = ", ".join(str(path.relative_to(folder)) for path, _ in found[:8])
         raise InputError(f'{name} holds no files of the split "{split}"; there are: {shown}')
-    return [FilePart(path, str(path), reader) for path, reader in chosen]
+    return [FileSource(path, str(path), reader) for path, reader in chosen]
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from guerdon.console import clean
 from guerdon.report.accuracy import percent
-from guerdon.scoring.statistics.findings import figure
+from guerdon.scoring.statistics.figures import figure
 from guerdon.train.evaluation.eval_metrics import EvalMetrics, Share
 from guerdon.train.evaluation.evaluate import Evaluation, ScoredCompletion
 

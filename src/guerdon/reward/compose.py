@@ -16,19 +16,11 @@ from guerdon.checks import finite
 from guerdon.errors import BindingError
 from guerdon.reward.function import RewardFunction, composition
 from guerdon.reward.registry import resolve
-from guerdon.reward.scorers.composite import (
-    Clip,
-    Component,
-    Curriculum,
-    Extremum,
-    Gate,
-    Normalize,
-    OnFailure,
-    Product,
-    Rated,
-    Weighted,
-    named_components,
-)
+from guerdon.reward.scorers.component import Component, RewardLike, named_components
+from guerdon.reward.scorers.composite import OnFailure
+from guerdon.reward.scorers.selection import Curriculum, ThresholdGate
+from guerdon.reward.scorers.sums import Extremum, Product, Weighted
+from guerdon.reward.scorers.transforms import Clip, Normalize
 
 
 def weighted(
@@ -43,9 +35,9 @@ def weighted(
     are used as they stand; they need not add up to 1.
 
     >>> a, b = (RewardFunction(f) for f in (lambda response: 1.0, lambda response: 0.5))
-    >>> weighted(a.named("a"), b.named("b"), weights=[0.7, 0.3])(response="").score
+    >>> weighted(a.with_name("a"), b.with_name("b"), weights=[0.7, 0.3])(response="").score
     0.85
-    >>> weighted({a.named("a"): 0.7, b.named("b"): 0.3})(response="").score
+    >>> weighted({a.with_name("a"): 0.7, b.with_name("b"): 0.3})(response="").score
     0.85
     """
     if len(rewards) == 1 and isinstance(rewards[0], Mapping):
@@ -54,7 +46,7 @@ def weighted(
         rewards, weights = tuple(rewards[0]), list(rewards[0].values())
         if any(isinstance(weight, RewardFunction) or callable(weight) for weight in weights):
             raise BindingError(
-                "the mapping goes from reward to weight; a reward's name is given by .named(…)"
+                "the mapping goes from reward to weight; a reward's name is given by .with_name(…)"
             )
     if any(isinstance(reward, tuple | list) and len(rewards) > 1 for reward in rewards):
         raise BindingError("give the rewards one after the other, and weights=[…]; or {reward: weight}")
@@ -100,8 +92,10 @@ def gate(
     """
     least = _weight(threshold, "threshold")
     if isinstance(otherwise, RewardFunction | str) or callable(otherwise):
-        return composition(Gate(_components((condition, then, otherwise)), least), name)
-    return composition(Gate(_components((condition, then)), least, _weight(otherwise, "otherwise")), name)
+        return composition(ThresholdGate(_components((condition, then, otherwise)), least), name)
+    return composition(
+        ThresholdGate(_components((condition, then)), least, _weight(otherwise, "otherwise")), name
+    )
 
 
 def clip(
@@ -135,7 +129,7 @@ def shaped(
 
     A bonus is a reward, such as ``0.05 * steps``, or a pair ``(reward, weight)``.
     """
-    parts: list[tuple[Rated, float | None]] = [(resolve(base), 1.0)]
+    parts: list[tuple[RewardLike, float | None]] = [(resolve(base), 1.0)]
     for bonus in bonuses:
         reward, weight = bonus if isinstance(bonus, tuple) and len(bonus) == 2 else (bonus, 1.0)
         found, factor = resolve(reward), _weight(weight)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Any, Protocol, overload
+from typing import Any, Protocol, TypedDict, Unpack, overload
 
 from pydantic import BaseModel
 
@@ -12,15 +12,31 @@ from guerdon.reward.function import RewardFunction
 from guerdon.reward.options import Mode, OnError, RewardOptions, requirement_lines
 from guerdon.types import EvaluateResult
 
-Later = Coroutine[Any, Any, EvaluateResult]
+Awaited = Coroutine[Any, Any, EvaluateResult]
 _Pointwise = EvaluateResult | float | tuple[float, Mapping[str, Any]] | Mapping[str, Any] | None
 
 
+class OptionArguments(TypedDict, total=False):
+    """The keyword arguments of ``reward_function``: the fields of RewardOptions, requirements also as a list."""
+
+    name: str | None
+    id: str | None
+    mode: Mode | None
+    metadata_schema: type[BaseModel] | None
+    requirements: Sequence[str] | str
+    timeout: float | None
+    enforces_timeout: bool
+    concurrency: int | None
+    scale: tuple[float, float] | None
+    prepare: Callable[..., object] | None
+    on_error: OnError
+
+
 class Decorator(Protocol):
-    """``reward_function`` with its options, told apart by what the function gives."""
+    """``reward_function`` with its options, with an overload for each kind of function."""
 
     @overload
-    def __call__(self, func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Later]: ...
+    def __call__(self, func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Awaited]: ...
     @overload
     def __call__(self, func: Callable[..., _Pointwise], /) -> RewardFunction[EvaluateResult]: ...
     @overload
@@ -28,7 +44,7 @@ class Decorator(Protocol):
 
 
 @overload
-def reward_function(func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Later]: ...
+def reward_function(func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Awaited]: ...
 @overload
 def reward_function(func: Callable[..., _Pointwise], /) -> RewardFunction[EvaluateResult]: ...
 @overload
@@ -37,18 +53,7 @@ def reward_function(func: Callable[..., Any], /) -> RewardFunction: ...
 def reward_function(
     func: None = None,
     /,
-    *,
-    name: str | None = None,
-    id: str | None = None,
-    mode: Mode | None = None,
-    metadata_schema: type[BaseModel] | None = None,
-    requirements: Sequence[str] | str = (),
-    timeout: float | None = None,
-    ends_itself: bool = False,
-    concurrency: int | None = None,
-    scale: tuple[float, float] | None = None,
-    prepare: Callable[..., object] | None = None,
-    on_error: OnError = "result",
+    **options: Unpack[OptionArguments],
 ) -> Decorator: ...
 
 
@@ -67,7 +72,7 @@ def reward_function(func: Any = None, /, **options: Any) -> Any:
     ('says_please', True)
 
     Raises BindingError for an option that does not exist or does not fit, and for a function whose
-    parameters cannot be told.
+    parameters cannot be read.
     """
     known = RewardOptions.__dataclass_fields__
     if unknown := sorted(set(options) - set(known)):
@@ -75,9 +80,9 @@ def reward_function(func: Any = None, /, **options: Any) -> Any:
             f"reward_function has no option {', '.join(unknown)}; there are {', '.join(known)}"
         )
     options["requirements"] = requirement_lines(options.get("requirements") or ())
-    made = RewardOptions(**options)
+    given = RewardOptions(**options)
     if func is None:
-        return lambda function: RewardFunction(function, options=made)
+        return lambda function: RewardFunction(function, options=given)
     if not callable(func):
         raise BindingError(f"reward_function decorates functions, not a {type(func).__name__}")
-    return RewardFunction(func, options=made)
+    return RewardFunction(func, options=given)

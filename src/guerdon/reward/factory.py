@@ -5,22 +5,23 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from guerdon.errors import BindingError
-from guerdon.reward.binding.conventions import no_such_parameter, signature_of
+from guerdon.reward.binding.signature import no_such_parameter, signature_of
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.pickling import look_up, look_up_or_raise
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import Explicit, Scorer
-from guerdon.reward.scorers.composite import Component
-from guerdon.reward.versioning.version import Watch
+from guerdon.reward.scorers.base import Scorer
+from guerdon.reward.scorers.component import CallArguments
+from guerdon.reward.versioning.snapshot import DependencySnapshot
 from guerdon.types import EvaluateResult, Sample
 
 Build = Callable[..., RewardFunction]
 
 
-def recipe(build: Build) -> RewardFunction:
+def composition_factory(build: Build) -> RewardFunction:
     """Make a reward of a function that makes one out of its parameters, each of which has a default.
 
     The parameters are set where the reward is asked for: ``get_reward_function(name, maximum=500)``, or
@@ -29,7 +30,7 @@ def recipe(build: Build) -> RewardFunction:
 
     >>> from guerdon.reward.compose import weighted
     >>> from guerdon.reward.registry import get_reward_function
-    >>> @recipe
+    >>> @composition_factory
     ... def long_or_loud(loud: float = 0.5) -> RewardFunction:
     ...     long = RewardFunction(lambda response: len(response) > 20, name="long")
     ...     loudly = RewardFunction(lambda response: response.isupper(), name="loudly")
@@ -39,13 +40,13 @@ def recipe(build: Build) -> RewardFunction:
 
     Raises BindingError where a parameter has no default, and what the function raises.
     """
-    scorer = Recipe(build, {})
+    scorer = FactoryScorer(build, {})
     return RewardFunction.of_scorer(
-        scorer, RewardOptions(name=build.__name__, scale=scorer.made.options.scale)
+        scorer, RewardOptions(name=build.__name__, scale=scorer.composition.options.scale)
     )
 
 
-class Recipe(Scorer):
+class FactoryScorer(Scorer):
     """A composition, with the function that makes it and the parameters that it was made with."""
 
     def __init__(self, build: Build, given: Mapping[str, Any]) -> None:
@@ -55,72 +56,72 @@ class Recipe(Scorer):
             raise BindingError(no_such_parameter(signature, unknown[0]), parameter=unknown[0])
         if needed := [p.name for p in signature.parameters if p.required]:
             raise BindingError(
-                f"a recipe needs a default for every parameter; {build.__name__} has none for {needed[0]}"
+                f"a composition factory needs a default for every parameter; {build.__name__} has none for {needed[0]}"
             )
         self.target = build
         self.given = dict(given)
         try:
-            self.made = build(**given)
+            self.composition = build(**given)
         except BindingError as error:
             # A part refused what was handed on to it; it may be one of the composition's own, misspelt.
             name = error.about.get("parameter")
             if name in unknown and difflib.get_close_matches(name, signature.names, n=1):
                 raise BindingError(no_such_parameter(signature, name), parameter=name) from None
             raise
-        self.is_async = self.made.is_async
-        self.is_batch = self.made.is_batch
-        self.timeout = self.made.timeout
+        self.components = self.composition.components
+        self.is_async = self.composition.is_async
+        self.is_batch = self.composition.is_batch
+        self.timeout = self.composition.timeout
 
     takes_parameters = True
 
     @property
-    def components(self) -> tuple[Component, ...]:
-        """The components of the composition."""
-        return self.made.components
-
-    @property
-    def is_awaited(self) -> bool:
-        return self.made.is_awaited
+    def returns_awaitable(self) -> bool:
+        return self.composition.returns_awaitable
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         shown = {n: v.name if isinstance(v, RewardFunction) else v for n, v in self.given.items()}
-        return {**shown, **self.made.parameters}
+        return {**shown, **self.composition.parameters}
 
     @property
     def settable(self) -> tuple[inspect.Parameter, ...]:
         """The parameters of the function."""
         return tuple(inspect.signature(self.target).parameters.values())
 
-    def with_parameters(self, more: Mapping[str, Any]) -> Recipe:
-        return Recipe(self.target, {**self.given, **more})
+    def with_parameters(self, more: Mapping[str, Any]) -> FactoryScorer:
+        return FactoryScorer(self.target, {**self.given, **more})
 
-    def picture(self, watch: Watch) -> Any:
-        return self.made.scorer.picture(watch)
+    def adapted_options(self, options: RewardOptions) -> RewardOptions:
+        """The options with the scale of the composition that the parameters make."""
+        return replace(options, scale=self.composition.options.scale)
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        return self.made.scorer.score(sample, explicit)
+    def fingerprint_data(self, snapshot: DependencySnapshot) -> Any:
+        return self.composition.scorer.fingerprint_data(snapshot)
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        return await self.made.scorer.ascore(sample, explicit)
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
+        return self.composition.scorer.score(sample, explicit)
 
-    def score_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
-        return self.made.scorer.score_batch(samples, explicit)
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
+        return await self.composition.scorer.ascore(sample, explicit)
 
-    async def ascore_batch(self, samples: Sequence[Sample], explicit: Explicit) -> list[EvaluateResult]:
-        return await self.made.scorer.ascore_batch(samples, explicit)
+    def score_batch(self, samples: Sequence[Sample], explicit: CallArguments) -> list[EvaluateResult]:
+        return self.composition.scorer.score_batch(samples, explicit)
+
+    async def ascore_batch(self, samples: Sequence[Sample], explicit: CallArguments) -> list[EvaluateResult]:
+        return await self.composition.scorer.ascore_batch(samples, explicit)
 
     def missing(self, samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
-        return self.made.missing(samples)
+        return self.composition.missing(samples)
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         # The function's own name leads to the reward made of it, so it does not pickle by reference itself.
         module, qualname = self.target.__module__, self.target.__qualname__
         found = look_up(module, qualname)
         if isinstance(found, RewardFunction) and found.func is self.target:
-            return _made_anew, (module, qualname, self.given)
+            return _rebuild, (module, qualname, self.given)
         return super().__reduce__()
 
 
-def _made_anew(module: str, qualname: str, given: Mapping[str, Any]) -> Recipe:
-    return Recipe(look_up_or_raise(module, qualname).func, given)
+def _rebuild(module: str, qualname: str, given: Mapping[str, Any]) -> FactoryScorer:
+    return FactoryScorer(look_up_or_raise(module, qualname).func, given)

@@ -1,4 +1,4 @@
-"""Where a layer above hands this one what it must not import."""
+"""Functions of the layers above, which ``guerdon/__init__`` sets here since this layer must not import them."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from guerdon.reward.scorers.base import Scorer
+from guerdon.types import EvaluateResult, Sample
+
 if TYPE_CHECKING:
-    from guerdon.reward.function import RewardFunction
-    from guerdon.reward.scorers.base import Scorer
-    from guerdon.types import EvaluateResult, Sample
+    # Any stands for a RewardFunction, whose module imports this one.
+    RemoteScorerFactory = Callable[["RemoteRewardSpec"], Scorer]
+    ForeignWrapper = Callable[[str, Any, Mapping[str, Any]], Scorer | None]
+    IsolatedRun = Callable[[Any, Sample, Mapping[str, Any], float], EvaluateResult]
+    AdapterFactory = Callable[[str, Any, Mapping[str, Any]], Any]
 
-    Remote = Callable[["RemoteAsked"], Scorer]
-    Adoption = Callable[[str, Any, Mapping[str, Any]], Scorer | None]
-    Isolation = Callable[[RewardFunction, Sample, Mapping[str, Any], float], EvaluateResult]
-    Adapting = Callable[[str, RewardFunction, Mapping[str, Any]], Any]
+run_isolated: IsolatedRun | None = None
+"""Runs a direct call of a reward that has a ``timeout`` in a worker process, which is killed at the deadline.
 
-isolation: Isolation | None = None
-"""How a direct call of a reward that has a ``timeout`` is run so that the deadline holds: in a worker process
-of the scoring layer. Called with the reward, the sample, the explicit arguments and the seconds."""
+Called with the reward, the sample, the explicit arguments and the seconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RemoteAsked:
-    """A reward that is scored elsewhere, as RewardFunction is asked for it."""
+class RemoteRewardSpec:
+    """What RewardFunction was given for a reward that a server scores."""
 
     mode: str
     name: str | None
@@ -34,30 +35,31 @@ class RemoteAsked:
     """The other keyword arguments: how the server is called, and fixed arguments of the reward."""
 
 
-remote: Remote | None = None
-"""What is behind a reward whose mode is one of ``REMOTE_MODES``: a scorer of the serving layer."""
+make_remote_scorer: RemoteScorerFactory | None = None
+"""Makes the scorer of a reward whose mode is one of ``REMOTE_MODES``."""
 
 REMOTE_MODES = ("remote", "hosted", "fireworks_hosted")
 
-adapting: Adapting | None = None
-"""What a trainer takes, made of a reward: called with the trainer's name, the reward and the adapter's options."""
+make_adapter: AdapterFactory | None = None
+"""Makes what a trainer takes: called with the trainer's name, the reward and the adapter's options."""
 
-adopt: Adoption | None = None
-"""What is behind an object of another package that is no function: a scorer of the layer of the trainers, or
-None. Called with the package's name, the object and the fixed arguments."""
+wrap_foreign: ForeignWrapper | None = None
+"""Makes the scorer of an object of another package that is no function, or None where it knows no such object.
 
-ADOPTED = frozenset({"autoevals", "deepeval", "openevals", "verifiers"})
-"""The packages whose objects are offered to ``adopt``."""
+Called with the package's name, the object and the fixed arguments."""
+
+FOREIGN_PACKAGES = frozenset({"autoevals", "deepeval", "openevals", "verifiers"})
+"""The packages whose objects are offered to ``wrap_foreign``."""
 
 
-def adopted(target: Any, fixed: Mapping[str, Any]) -> Scorer | None:
-    """The scorer for an object of another package, where there is one that knows it."""
-    if adopt is None:
+def foreign_scorer(target: Any, fixed: Mapping[str, Any]) -> Scorer | None:
+    """The scorer for an object of another package; None for any other object."""
+    if wrap_foreign is None:
         return None
     owners = [target] if isinstance(target, FunctionType) else _classes_of(target)
     packages = (str(getattr(owner, "__module__", "")).partition(".")[0] for owner in owners)
-    package = next((name for name in packages if name in ADOPTED), None)
-    return None if package is None else adopt(package, target, fixed)
+    package = next((name for name in packages if name in FOREIGN_PACKAGES), None)
+    return None if package is None else wrap_foreign(package, target, fixed)
 
 
 def _classes_of(target: Any) -> tuple[type, ...]:

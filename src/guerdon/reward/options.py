@@ -24,14 +24,14 @@ class RewardOptions:
     id: str | None = None
     """The id under which a control plane knows the reward."""
     mode: Mode | None = None
-    """``batch`` for a function that scores lists; told from the parameter names unless given."""
+    """``batch`` for a function that scores lists; decided by the parameter names unless given."""
     metadata_schema: type[BaseModel] | None = None
     """Checked against the sample's metadata before every call."""
     requirements: tuple[str, ...] = ()
     """What must be installed where the reward is deployed, as pip requirement lines."""
     timeout: float | None = None
     """Seconds that one call may take; also a direct call, which then runs in a worker process."""
-    ends_itself: bool = False
+    enforces_timeout: bool = False
     """That a call bounds its own time, and ends within ``timeout``, or, where it is async, yields and can be
     cancelled: a direct one then needs no worker process."""
     concurrency: int | None = None

@@ -23,7 +23,7 @@ def register_reward_function(name: str, reward: Any) -> RewardFunction:
     if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name) or name.endswith(".py"):
         raise BindingError(f"{name!r} is no name for a reward: use letters, digits, - and _")
     found = resolve(reward)
-    named = found if found.name == name else found.named(name)
+    named = found if found.name == name else found.with_name(name)
     registered[name] = named
     return named
 
@@ -52,5 +52,5 @@ def resolve(spec: Any, /, **parameters: Any) -> RewardFunction:
         spec = by_path(spec)
         name = spec.options.name if isinstance(spec, RewardFunction) else None
     if isinstance(spec, RewardFunction) and not parameters:
-        return spec if name in (None, spec.name) else spec.named(name)
+        return spec if name in (None, spec.name) else spec.with_name(name)
     return RewardFunction.of_target(spec, parameters, name)

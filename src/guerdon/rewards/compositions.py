@@ -9,7 +9,7 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.compose import gate
-from guerdon.reward.factory import recipe
+from guerdon.reward.factory import composition_factory
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
 from guerdon.rewards.common.parameters import any_number
@@ -36,7 +36,7 @@ def _scaled_ends(accuracy: RewardFunction, factor: float) -> list[float]:
     return [factor * end for end in accuracy.options.scale or (0.0, 1.0)]
 
 
-@recipe
+@composition_factory
 def accuracy_length(
     accuracy: Any = "math",
     *,
@@ -86,20 +86,20 @@ def accuracy_length(
         any_number(min_value_wrong, "min_value_wrong"),
         any_number(max_value_wrong, "max_value_wrong"),
     )
-    right = (least + (most - least) * wave).named("right")
-    wrong = (best + (worst - best) * wave).named("wrong")
+    right = (least + (most - least) * wave).with_name("right")
+    wrong = (best + (worst - best) * wave).with_name("wrong")
     made = gate(correct, right, otherwise=wrong, threshold=any_number(threshold, "threshold"))
     ends = [least, most, worst, best]
     if exceeded is not None:
         ends.append(any_number(exceeded, "exceeded"))
-        within = _length(minimum=0, maximum=maximum, falloff=0, unit=unit, tokenizer=tokenizer).named(
+        within = _length(minimum=0, maximum=maximum, falloff=0, unit=unit, tokenizer=tokenizer).with_name(
             "within"
         )
-        made = gate(within, made.named("cosine"), otherwise=ends[-1], threshold=1)
+        made = gate(within, made.with_name("cosine"), otherwise=ends[-1], threshold=1)
     return _on_scale(made, ends)
 
 
-@recipe
+@composition_factory
 def accuracy_format(
     accuracy: Any = "math",
     *,
@@ -140,7 +140,7 @@ def accuracy_format(
     return _on_scale(made, ends)
 
 
-@recipe
+@composition_factory
 def accuracy_overlong(
     accuracy: Any = "math",
     *,
@@ -182,7 +182,7 @@ def accuracy_overlong(
     return _on_scale((high - low) * correct + low + penalty, ends)
 
 
-@recipe
+@composition_factory
 def accuracy_target_length(
     accuracy: Any = "math",
     *,

@@ -7,7 +7,7 @@ import os
 from guerdon.errors import InputError
 from guerdon.reward.binding.annotations import Setting
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.lengths import length_of, told, unit_of
+from guerdon.rewards.common.lengths import length_of, length_text, unit_of
 from guerdon.rewards.common.parameters import non_negative, response_text
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -52,7 +52,9 @@ def conciseness(
     says = any(map(str.isalnum, text))
     score = min(1.0, aim / count) if says and count else 0.0
     reason = (
-        f"{told(count, counted)}, wanted at most {aim:g}" if says else "says nothing: no letter and no digit"
+        f"{length_text(count, counted)}, wanted at most {aim:g}"
+        if says
+        else "says nothing: no letter and no digit"
     )
     metric = MetricResult(count, success=says and count <= aim, reason=reason)
     return EvaluateResult(score, reason=reason, metrics={counted: metric})

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.lengths import told
+from guerdon.rewards.common.lengths import length_text
 from guerdon.rewards.common.parameters import one_of, response_text, whole_number
 from guerdon.rewards.common.words import ends, is_unspaced, units
 from guerdon.types import EvaluateResult, MetricResult
@@ -58,7 +58,7 @@ def diversity(
         return EvaluateResult(0.0, reason="no words")
     ratio = _mattr(words, width) if how == "mattr" else _distinct(words, size)
     score = ratio * min(1.0, len(words) / least)
-    reason = f"{ratio:.2f} over {told(len(words), 'words')}"
+    reason = f"{ratio:.2f} over {length_text(len(words), 'words')}"
     if len(words) < least:
         reason += f", fewer than {least}"
     metrics = {f"distinct_{n}": MetricResult(_distinct(words, n)) for n in _DISTINCT}

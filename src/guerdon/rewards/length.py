@@ -11,7 +11,7 @@ from typing import Any
 from guerdon.errors import InputError
 from guerdon.reward.binding.annotations import Setting
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.lengths import length_of, told, unit_of
+from guerdon.rewards.common.lengths import length_of, length_text, unit_of
 from guerdon.rewards.common.parameters import non_negative, one_of, response_text
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -87,13 +87,13 @@ def length(
         low, high = _range(None, minimum, maximum)
         curve = _wave(low, high, grace) if form == "cosine" else _overlong(minimum, high, grace)
     count = length_of(text, counted, tokenizer)
-    reason = f"{told(count, counted)}, wanted {curve.wanted}"
+    reason = f"{length_text(count, counted)}, wanted {curve.wanted}"
     metric = MetricResult(count, success=curve.low <= count <= curve.high, reason=reason)
     return EvaluateResult(curve.score(count), reason=reason, metrics={counted: metric})
 
 
 @dataclass(frozen=True, slots=True)
-class _Curve:
+class _LengthCurve:
     """What each length earns, and which lengths are as wanted."""
 
     low: float
@@ -125,7 +125,7 @@ def _range(target: Any, minimum: Any, maximum: Any) -> tuple[float, float]:
     return low, high
 
 
-def _trapezoid(low: float, high: float, falloff: float | None) -> _Curve:
+def _trapezoid(low: float, high: float, falloff: float | None) -> _LengthCurve:
     def score(count: int) -> float:
         if low <= count <= high:
             return 1.0
@@ -133,10 +133,10 @@ def _trapezoid(low: float, high: float, falloff: float | None) -> _Curve:
         reach = falloff if falloff is not None else low if count < low else high
         return max(0.0, 1.0 - outside / reach) if reach else 0.0
 
-    return _Curve(low, high, score)
+    return _LengthCurve(low, high, score)
 
 
-def _wave(low: float, high: float, cache: float | None) -> _Curve:
+def _wave(low: float, high: float, cache: float | None) -> _LengthCurve:
     if cache is not None:
         raise InputError('cache belongs to shape="overlong"')
     if not high:
@@ -147,14 +147,14 @@ def _wave(low: float, high: float, cache: float | None) -> _Curve:
         at = 0.5 + 0.5 * math.cos(math.pi * min(max(count, low) / high, 1.0))
         return at if count >= low else at * count / low
 
-    return _Curve(low, high, score)
+    return _LengthCurve(low, high, score)
 
 
-def _overlong(minimum: Any, high: float, cache: float | None) -> _Curve:
+def _overlong(minimum: Any, high: float, cache: float | None) -> _LengthCurve:
     if minimum is not None:
         raise InputError('shape="overlong" has no minimum; add a reward that wants one')
     width = DEFAULT_CACHE * high if cache is None else cache
     if not 0 < width <= high:
         raise InputError(f"cache must be more than 0 and at most the maximum {high:g}, not {width:g}")
     free = high - width
-    return _Curve(0.0, free, lambda count: 0.0 if count <= free else max((free - count) / width, -1.0))
+    return _LengthCurve(0.0, free, lambda count: 0.0 if count <= free else max((free - count) / width, -1.0))

@@ -38,7 +38,7 @@ _FORMULA = re.compile(r"[=<>≤≥≈→]")
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _ReasoningStep:
     kind: str
     """``number``, ``word`` or ``bullet``."""
     name: str
@@ -90,7 +90,7 @@ def reasoning_steps(response: str, *, target: int = DEFAULT_TARGET, part: str = 
     return EvaluateResult(min(1.0, count / wanted), reason=reason, metrics=metrics)
 
 
-def _steps(text: str) -> Iterator[_Step]:
+def _steps(text: str) -> Iterator[_ReasoningStep]:
     """Every marker with what stands between it and the next."""
     markers = list(_MARKER.finditer(text))
     starts = [marker.start() for marker in markers[1:]] + [len(text)]
@@ -101,10 +101,10 @@ def _steps(text: str) -> Iterator[_Step]:
         kind = marker.lastgroup or ""
         name = "" if kind == "bullet" else marker[kind].lower()
         is_number = kind in ("step", "ordinal", "chinese", "number")
-        yield _Step("number" if is_number else kind, name, tuple(words) if says else ())
+        yield _ReasoningStep("number" if is_number else kind, name, tuple(words) if says else ())
 
 
-def _different(steps: list[_Step]) -> list[_Step]:
+def _different(steps: list[_ReasoningStep]) -> list[_ReasoningStep]:
     """The steps that say something, each name once and each content once."""
     names: set[tuple[str, str]] = set()
     contents: set[tuple[str, ...]] = set()

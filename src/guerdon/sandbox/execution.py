@@ -12,7 +12,7 @@ Status = Literal[
     "ok", "error", "timeout", "output_limit", "memory_limit", "killed", "worker_lost", "unavailable"
 ]
 NO_VERDICT: frozenset[str] = frozenset({"worker_lost", "unavailable"})
-"""Statuses that say nothing of the program: whoever scores it has no score to give."""
+"""Statuses that say nothing of the program: there is nothing to score."""
 
 Tier = Literal["native", "bubblewrap", "landlock", "none", "remote"]
 
@@ -60,7 +60,7 @@ class SandboxJob:
     questions: bytes = b""
     """``calls``: what is asked of the program. ``pair``: what the tester gets; the program never sees it."""
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """Relative path to content, laid into the working directory before the program starts."""
+    """Relative path to content, written to the working directory before the program starts."""
     arguments: tuple[str, ...] = ()
     """``program``: its ``sys.argv[1:]``. ``command``: the whole command line, its first part absolute."""
     environment: Mapping[str, str] = field(default_factory=dict)

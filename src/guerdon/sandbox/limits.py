@@ -23,8 +23,8 @@ class Limits:
     """
 
     cpu_s: float = 2.0
-    """Seconds of processor time, of all its threads together. This is what tells a slow program: a loaded
-    machine does not make it longer."""
+    """Seconds of processor time, of all its threads together. This limit stops slow programs: a loaded machine
+    does not make it longer."""
     wall_s: float = 10.0
     """Seconds by the clock; looser than ``cpu_s``, for programs that sleep or wait."""
     memory_mb: int = 512

@@ -22,9 +22,9 @@ from guerdon.reward.function import RewardFunction
 from guerdon.reward.scorers.event_loop import background_loop
 from guerdon.scoring.engine.base import EngineLimits, PendingSample
 from guerdon.scoring.engine.pool import Packed, PooledWorker, WorkerPoolEngine, WorkUnit
+from guerdon.scoring.evaluate import ascore_samples, score_samples
 from guerdon.scoring.outcome import Outcome, unpack
 from guerdon.scoring.process.worker_process import WorkerSpec
-from guerdon.scoring.worker.entry import ascore_samples, score_samples
 from guerdon.types import EvaluateResult, Provenance, Sample
 
 Answer = Future[EvaluateResult]

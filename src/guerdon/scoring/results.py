@@ -11,7 +11,8 @@ from guerdon.errors import InputError, error_of_kind
 from guerdon.scoring.buffer import ResultBuffer
 from guerdon.scoring.files import row_of, write_rows
 from guerdon.scoring.outcome import Outcome, unpack
-from guerdon.scoring.statistics.summary import Accumulator, Statistics
+from guerdon.scoring.statistics.accumulator import Accumulator
+from guerdon.scoring.statistics.summary import Statistics
 from guerdon.types import EvaluateResult, Provenance
 
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import BindingError, InputError, ResumeError, error_of_kind
-from guerdon.reward.binding.conventions import missing_parameter
+from guerdon.reward.binding.signature import missing_parameter
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
 from guerdon.scoring.engine.base import Engine, EngineLimits, PendingSample, ScoredSample
 from guerdon.scoring.engine.pool import make_engine
 from guerdon.scoring.files import ScoresFile, digest_of, outcome_of
 from guerdon.scoring.outcome import Outcome, failure, unpack
-from guerdon.scoring.process.worker_process import cpu_count
+from guerdon.scoring.process.spawner import cpu_count
 from guerdon.scoring.results import OnProgress, Scores
 from guerdon.scoring.worker.entry import inside_worker
 from guerdon.settings import setting

@@ -70,7 +70,7 @@ def resolve_rewards(rewards: Sequence[Any]) -> list[RewardFunction]:
     for position, reward in enumerate(found):
         if any(reward.name == other.name for other in found[:position]):
             raise InputError(
-                f"two rewards are called {reward.name!r}; give one another name: reward.named(…)"
+                f"two rewards are called {reward.name!r}; give one another name: reward.with_name(…)"
             )
     return found
 

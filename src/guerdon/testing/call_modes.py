@@ -108,7 +108,7 @@ def _http(checked: CheckedReward, samples: Sequence[Sample]) -> list[list[Outcom
     from guerdon.serve.background import BackgroundServer
     from guerdon.serve.run import serve
 
-    served = checked.reward.named("checked")
+    served = checked.reward.with_name("checked")
     running = serve(served, port=0, blocking=False, workers=1, timeout=checked.timeout, quiet=True)
     assert isinstance(running, BackgroundServer)
     with running:

@@ -17,16 +17,16 @@ def name_of_cases(cases: Any) -> str:
 
 def rows_of(cases: Any) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
     """Each case with where it stands and its line. Raises InputError for what is no row."""
-    from guerdon.data.files import Reading
+    from guerdon.data.files import ReadContext
     from guerdon.data.rows import BadRow
-    from guerdon.data.source import find_parts
+    from guerdon.data.source import find_sources
 
     if isinstance(cases, str | os.PathLike):
-        for part in find_parts(cases if isinstance(cases, str) else Path(cases), None):
-            for item in part.rows(Reading(part.name, lambda columns: None, lone_surrogates=True)):
+        for source in find_sources(cases if isinstance(cases, str) else Path(cases), None):
+            for item in source.rows(ReadContext(source.name, lambda columns: None, lone_surrogates=True)):
                 if isinstance(item, BadRow):
                     raise InputError(str(item), line=item.line)
-                yield f"{part.name}:{item[0]}", *item
+                yield f"{source.name}:{item[0]}", *item
         return
     if isinstance(cases, Mapping) or not isinstance(cases, Iterable):
         raise InputError(f"cases must be a file or a list of rows, not a {type(cases).__name__}")

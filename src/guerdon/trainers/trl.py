@@ -1,4 +1,4 @@
-"""TRL: GRPO, RLOO and online DPO take a batched function of keywords; older releases a pairwise judge, too."""
+"""TRL: GRPO, RLOO and online DPO take a batched function of keywords."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from guerdon.errors import BindingError, InputError
+from guerdon.errors import InputError
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import samples_of
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
@@ -136,46 +136,12 @@ class AsyncTrlReward(_TrlAdapter):
         return self._numbers(call, await self.aresults(call.samples, step=call.step, mode=call.mode))
 
 
-class TrlJudge(Adapter):
-    """A reward as a pairwise judge of TRL before 1.9: ``OnlineDPOTrainer(judge=…)``, XPO, WinRateCallback.
-
-    Of two completions the one with the higher score is preferred, the first of two that are equal. A judge is
-    given no columns, so that the reward has to do with prompt and completion. ``on_failure`` is ``"raise"`` by
-    default; under ``"skip"`` a pair with a failed sample is -1, TRL's sign for it, which online DPO takes for a
-    preference of the second; a number stands for the score.
-
-    >>> TrlJudge(lambda response: len(response), workers=0).judge(["2 + 2?"], [["four", "4"]])
-    [0]
-    """
-
-    trainer: ClassVar[str] = "trl"
-    default_failure: ClassVar[OnFailure] = "raise"
-
-    def judge(
-        self, prompts: Sequence[Any], completions: Sequence[Sequence[Any]], shuffle_order: bool = True
-    ) -> list[int]:
-        """The index of the better completion of each pair. A reward has no order to shuffle."""
-        if len(prompts) != len(completions) or any(len(pair) != 2 for pair in completions):
-            raise InputError(f"a judge wants two completions for each of {len(prompts)} prompts")
-        both = [prompt for prompt in prompts for _ in range(2)]
-        results = self.results(samples_of(both, [one for pair in completions for one in pair], {}))
-        numbers = [self.number(result) for result in results]
-        return [_better(first, second) for first, second in zip(numbers[::2], numbers[1::2], strict=True)]
-
-
-def make(
-    reward: Any, *, asynchronous: bool = False, judge: bool = False, **options: Any
-) -> TrlReward | AsyncTrlReward | TrlJudge:
+def make(reward: Any, *, asynchronous: bool = False, **options: Any) -> TrlReward | AsyncTrlReward:
     """What TRL takes for a reward.
 
     ``asynchronous`` gives a reward that TRL awaits: several of them are scored side by side, in GRPO and RLOO.
-    Async rewards are scored concurrently without it, too. ``judge`` gives a pairwise judge. Raises
-    BindingError for both at once.
+    Async rewards are scored concurrently without it, too.
     """
-    if judge and asynchronous:
-        raise BindingError("a judge of TRL's is not awaited: leave out asynchronous")
-    if judge:
-        return TrlJudge(reward, **options)
     return AsyncTrlReward(reward, **options) if asynchronous else TrlReward(reward, **options)
 
 
@@ -217,12 +183,6 @@ def _asked_by_online_dpo() -> bool:
     for _ in range(2):  # a thread that was not started in Python may have none above the adapter
         caller = caller.f_back if caller is not None else None
     return caller is not None and ".online_dpo" in str(caller.f_globals.get("__name__"))
-
-
-def _better(first: float | None, second: float | None) -> int:
-    if first is None or second is None:
-        return -1
-    return 0 if first >= second else 1
 
 
 def _setup_guide(request: SetupRequest) -> SetupGuide:

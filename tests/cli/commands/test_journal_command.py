@@ -12,7 +12,8 @@ import pytest
 
 from guerdon.cli.commands.journal import parse_since, parse_status
 from guerdon.errors import InputError
-from guerdon.serve.journal.store import Journal, JournalEntry, Score
+from guerdon.serve.journal.migrations import Score
+from guerdon.serve.journal.store import Journal, JournalEntry
 from support.cli_work import Run
 
 EXACT = "my_rewards.py::exact"

@@ -33,7 +33,7 @@ def test_a_person_sees_what_is_served_where_and_how_to_stop(serve: Serve) -> Non
 formats  adaptive, v1, .*
 docs     http://{host}:{port}/docs
 key      none; only this machine can reach the server
-stop     Ctrl-C; what is in flight is waited for 30 s at most
+stop     Ctrl-C; waits up to 30 s for requests in flight
 """,
         server.said,
     )
@@ -61,7 +61,7 @@ def test_every_flag_has_a_variable(serve: Serve, tmp_path: Path) -> None:
         GUERDON_ACCESS_LOG="1",
         GUERDON_REQUEST_TIMEOUT="500ms",
     )
-    server.says("waited for 120 s at most")
+    server.says("waits up to 120 s for requests in flight")
     assert "key      needed, as Authorization: Bearer KEY or X-Api-Key: KEY\njournal  j.db\n" in server.said
     key = {"Authorization": "Bearer two"}
     assert ask(server, "POST", "/v1/score", sample("abc"))[0] == 401

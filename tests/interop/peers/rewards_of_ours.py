@@ -21,4 +21,4 @@ async def _brief(response: str) -> float:
 
 answer = guerdon.RewardFunction(_answer, name="exact")
 brief = guerdon.RewardFunction(_brief, name="brief")
-both = (0.75 * answer + 0.25 * brief).named("exact")
+both = (0.75 * answer + 0.25 * brief).with_name("exact")

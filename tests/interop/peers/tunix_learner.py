@@ -90,7 +90,7 @@ def main() -> None:
         others.append([result.score for result in given.results])
 
     one = tunix_rewards.both.to_tunix(timeout=0.5, workers=1, observe=observe)
-    other = tunix_rewards.brief.named("kept").to_tunix(workers=1, observe=observe_other)
+    other = tunix_rewards.brief.with_name("kept").to_tunix(workers=1, observe=observe_other)
     learner = learner_of([one, other], seen)
     learner.train([batch()] * STEPS, [batch()])
     for told_of_one, scores in zip(scored, others, strict=True):

@@ -29,4 +29,4 @@ def _odd(response: str) -> bool:
 
 kept = guerdon.RewardFunction(_kept, name="kept")
 brief = guerdon.RewardFunction(_brief, name="brief")
-both = (0.5 * kept + 0.5 * brief).named("kept")
+both = (0.5 * kept + 0.5 * brief).with_name("kept")

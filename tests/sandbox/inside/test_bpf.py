@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from filter_work import answer
 
 from guerdon.sandbox.inside import bpf
+from support.filter_simulator import answer
 
 REFUSED = bpf.refused(1)
 UNKNOWN = bpf.refused(38)

@@ -9,10 +9,10 @@ import sys
 import time
 
 import pytest
-from confined_work import run, told
 
 from guerdon.sandbox.inside import kernel
 from guerdon.sandbox.inside.numbers import machine
+from support.confined_process import run, told
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 

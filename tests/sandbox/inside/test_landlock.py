@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confined_work import told
 
 from guerdon.sandbox.inside import landlock
+from support.confined_process import told
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux" or not landlock.abi(), reason="needs Landlock")
 

@@ -207,7 +207,7 @@ KILLED = """
 import sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from train.test_monitor import monitor_in, run_steps
+from train.run.test_monitor import monitor_in, run_steps
 monitor, _ = monitor_in(Path(sys.argv[1]))
 run_steps(monitor, range(1, 26))
 monitor.checkpoint(25, Path(sys.argv[1]))
@@ -218,7 +218,7 @@ time.sleep(60)
 
 
 def test_nothing_up_to_the_checkpoint_is_lost_when_the_process_is_killed(whole: Path, tmp_path: Path) -> None:
-    tests = str(Path(__file__).parent.parent)
+    tests = str(Path(__file__).parents[2])
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), tests], stdout=subprocess.PIPE)
     assert process.stdout is not None
     with process.stdout:

@@ -139,7 +139,9 @@ def test_rejected_rows_lie_in_the_folder_and_are_gone_once_mended(place: Path) -
 
 def test_a_folder_has_one_run(place: Path) -> None:
     execute(prepare(configured()), Chronicle())
-    with pytest.raises(InputError, match=r"run already holds a run \(finished\); start a new one with run_dir="):
+    with pytest.raises(
+        InputError, match=r"run already holds a run \(finished\); start a new one with run_dir="
+    ):
         prepare(configured())
     with pytest.raises(InputError, match="run has finished"):
         prepare_resume(Path("run"))

@@ -185,7 +185,7 @@ WORK = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from train.test_sinks import trackers_run
+from train.sinks.test_sinks import trackers_run
 trackers_run(Path(sys.argv[1]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
 """
 
@@ -205,7 +205,7 @@ def trackers_run(folder: Path, tracker: str, first: int, last: int) -> None:
 
 
 def in_process(tmp_path: Path, tracker: str, first: int, last: int, **variables: str) -> str:
-    tests = str(Path(__file__).parent.parent)
+    tests = str(Path(__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-c", WORK, str(tmp_path / "run"), tests, tracker, str(first), str(last)],
         env={**os.environ, **variables},

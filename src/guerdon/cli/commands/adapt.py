@@ -28,7 +28,7 @@ _RUN_OPTIONS = ("on_failure", "timeout", "workers", "components")
     "--output",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write the file into this folder; without it the file is printed.",
+    help="Write the module into this folder; without it the module is printed.",
 )
 @option("--overwrite", is_flag=True, help="Replace a file that exists.")
 @option(
@@ -55,7 +55,7 @@ def adapt(
     parameters: dict[str, Any],
     **given: Any,
 ) -> None:
-    """Show how to use REWARD in a trainer: the file that the trainer imports, if it needs one, and the lines of
+    """Show how to use REWARD in a trainer: the module that the trainer imports, if it needs one, and the lines of
     its configuration.
 
     \b
@@ -104,17 +104,17 @@ def _list(found: Mapping[str, Trainer], as_json: bool) -> None:
 def _show(trainer: Trainer, guide: SetupGuide, output: Path | None, overwrite: bool, as_json: bool) -> None:
     written = [] if output is None else _write(guide.files, output, overwrite)
     if as_json:
-        shown = {"files": dict(guide.files), "lines": guide.lines, "note": guide.note}
+        shown = {"files": dict(guide.files), "lines": guide.lines, "note": guide.note, "page": trainer.page}
         click.echo(json.dumps({"trainer": trainer.name, **shown, "written": [str(path) for path in written]}))
         return
     for path in written:
         click.echo(f"wrote {path}\n")
     for name, text in {} if written else guide.files.items():
         click.echo(f"# {name}\n{text.rstrip()}\n")
-    if guide.lines:
-        click.echo(f"{guide.lines.rstrip()}")
+    click.echo(f"{guide.lines.rstrip()}\n")
     if guide.note:
-        click.echo(f"\n{guide.note}" if guide.lines else guide.note)
+        click.echo(guide.note)
+    click.echo(f"Options and traps: {trainer.page}")
 
 
 def _write(files: Mapping[str, str], folder: Path, overwrite: bool) -> list[Path]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from guerdon.reward.function import RewardFunction
+    from guerdon.serve.journal.reader import JournalRecord
     from guerdon.serve.journal.replay import Replayed, ScoreChange
-    from guerdon.serve.journal.store import JournalRecord
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _REASON = 200
@@ -106,7 +106,7 @@ def list_(
 ) -> None:
     """List the requests in the journal FILE, also while a server writes it."""
     from guerdon.cli.output import output
-    from guerdon.serve.journal.store import JournalQuery, read_journal
+    from guerdon.serve.journal.reader import JournalQuery, read_journal
 
     query = JournalQuery(reward=reward, statuses=status, failed=failed, since=since, last=limit)
     rows = list(read_journal(file, query))
@@ -130,7 +130,7 @@ def show(file: str, id: str, as_json: bool) -> None:
     ID is the number in the list, or the request's own id from the header X-Request-Id of its response.
     """
     from guerdon.cli.output import output
-    from guerdon.serve.journal.store import JournalQuery, read_journal
+    from guerdon.serve.journal.reader import JournalQuery, read_journal
 
     rows = list(read_journal(file, JournalQuery(ids=[id], last=1), bodies=True))
     if not rows:
@@ -181,9 +181,9 @@ def replay(
     """
     from guerdon.cli.output import output, prints_to_stderr
     from guerdon.serve.formats import FORMATS
+    from guerdon.serve.journal.reader import JournalQuery, read_journal
     from guerdon.serve.journal.replay import as_dict
     from guerdon.serve.journal.replay import replay as replay_all
-    from guerdon.serve.journal.store import JournalQuery, read_journal
     from guerdon.serve.worker.handler import reward_info_of
 
     check_variables()
@@ -203,7 +203,7 @@ def replay(
 
 
 def _nothing_of(file: str, name: str) -> str:
-    from guerdon.serve.journal.store import read_journal
+    from guerdon.serve.journal.reader import read_journal
 
     names = sorted({row.reward for row in read_journal(file) if row.reward})
     if name in names:

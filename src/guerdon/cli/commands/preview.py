@@ -91,14 +91,14 @@ def _rewards(
             )
         if name.strip() in found:
             raise InputError(f"--metrics-folders gives the name {name.strip()!r} twice")
-        found[name.strip()] = find_reward(folder.strip(), parameters).named(name.strip())
+        found[name.strip()] = find_reward(folder.strip(), parameters).with_name(name.strip())
     plain = [word for word in rewards if word not in further]
     for position, text in enumerate(plain):
         if text in plain[:position]:
             raise InputError(f"{text} is given twice")
         reward = find_reward(text, parameters)
         name = reward.name if reward.name not in found else text
-        found[name] = reward.named(name)
+        found[name] = reward.with_name(name)
     if not found:
         raise InputError('nothing to preview; name a reward, or --metrics-folders "name=folder"')
     return found

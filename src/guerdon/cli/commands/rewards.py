@@ -162,12 +162,12 @@ def _taken(reward: RewardFunction) -> tuple[list[str], list[ParameterInfo]]:
     those with a default that no sample has a standard name for may be either, and are listed as both.
     """
     from guerdon.reward.binding.conventions import STANDARD_NAMES
-    from guerdon.reward.factory import Recipe
+    from guerdon.reward.factory import FactoryScorer
     from guerdon.reward.function import RewardFunction
-    from guerdon.reward.scorers.base import FunctionScorer
+    from guerdon.reward.scorers.function_scorer import FunctionScorer
 
     scorer = reward.scorer
-    if isinstance(scorer, Recipe):
+    if isinstance(scorer, FactoryScorer):
         parts = [part.reward for part in scorer.components if isinstance(part.reward, RewardFunction)]
         names = [name for part in parts for name in _taken(part)[0]]
         return list(dict.fromkeys(names)), [_given(p) for p in scorer.settable if p.kind is not p.VAR_KEYWORD]

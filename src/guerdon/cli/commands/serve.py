@@ -262,10 +262,10 @@ class ServerMessages:
         self._say(text, text, level="error")
 
     def stopping(self, in_flight: int) -> None:
-        """It was callbacks to stop."""
+        """It was asked to stop."""
         if in_flight:
-            waited = f"{_count(in_flight, 'request')} in flight, up to {self._options.drain:g} s"
-            text = f"Stopping: waiting for {waited}; Ctrl-C stops at once"
+            requests = f"{_count(in_flight, 'request')} in flight"
+            text = f"Stopping: {requests}, waiting up to {self._options.drain:g} s; Ctrl-C stops at once"
             self._say(text, text, in_flight=in_flight)
 
     def stopped(self, report: ShutdownReport) -> None:

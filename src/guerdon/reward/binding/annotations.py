@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from guerdon.types import Message
 
-Form = Callable[[Any], list[Any]]
+MessageConverter = Callable[[Any], list[Any]]
 """Messages in the shape that a function wants."""
 
 
@@ -91,7 +91,7 @@ def wants_chat(function: Callable[..., Any], annotation: Any) -> bool:
     return bool(re.search(r"""\[\s*["']content["']\s*\]|\.get\(\s*["']content["']""", source))
 
 
-def message_form(annotation: Any) -> Form | None:
+def message_form(annotation: Any) -> MessageConverter | None:
     """How messages are to be given: None for Message objects, else what makes the wanted shape of them.
 
     Annotated as dicts they are given as dicts. Annotated with another package's message class, a pydantic

@@ -12,7 +12,7 @@ from guerdon.errors import ResolutionError
 from guerdon.reward.loading.modules import is_file_module, know_files, loaded_files
 
 
-def asked_by_cloudpickle(frame: FrameType | None) -> bool:
+def pickled_by_cloudpickle(frame: FrameType | None) -> bool:
     """Whether the pickler at work is cloudpickle's, or that of a copy of it, such as Ray's."""
     while frame is not None and frame.f_globals.get("__name__") in ("copyreg", "pickle"):
         frame = frame.f_back

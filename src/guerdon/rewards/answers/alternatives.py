@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from guerdon.rewards.answers.formulas import NUMBER, Mark, clean
+from guerdon.rewards.answers.formulas import NUMBER, MarkedAnswer, clean
 
 SLOTS = ("boxed", "hashes", "tag")
 """What a response fills to say what its answer is; "the answer is" may also be said of a step."""
@@ -42,11 +42,11 @@ _BETWEEN = re.compile(
 )
 
 
-def alternatives(text: str, mark: Mark) -> tuple[str, ...]:
+def alternatives_beside(text: str, mark: MarkedAnswer) -> tuple[str, ...]:
     r"""The values that a response gives beside an answer with "or".
 
     >>> text = r"It is 7 or \boxed{8}."
-    >>> alternatives(text, Mark("boxed", "box", "8", 11, 20))
+    >>> alternatives_beside(text, MarkedAnswer("boxed", "box", "8", 11, 20))
     ('7',)
     """
     found = []
@@ -60,11 +60,11 @@ def alternatives(text: str, mark: Mark) -> tuple[str, ...]:
     return tuple(clean(value) for value in found)
 
 
-def is_on_the_way(text: str, mark: Mark, main: Mark) -> bool:
+def is_on_the_way(text: str, mark: MarkedAnswer, main: MarkedAnswer) -> bool:
     r"""Whether an earlier answer is that of a step or a part, or the value of something else.
 
     >>> text = r"Step 1: \boxed{3}, Step 2: \boxed{8}"
-    >>> is_on_the_way(text, Mark("boxed", "box", "3", 8, 17), Mark("boxed", "box", "8", 27, 36))
+    >>> is_on_the_way(text, MarkedAnswer("boxed", "box", "3", 8, 17), MarkedAnswer("boxed", "box", "8", 27, 36))
     True
     """
     step = _step(text, mark)
@@ -74,14 +74,14 @@ def is_on_the_way(text: str, mark: Mark, main: Mark) -> bool:
     return mine is not None and mine not in _ANY and final is not None and mine != final
 
 
-def are_side_by_side(text: str, boxes: Sequence[Mark]) -> bool:
+def are_side_by_side(text: str, boxes: Sequence[MarkedAnswer]) -> bool:
     """Whether there are several boxes with nothing between them but "and" and the names of what they hold."""
     return len(boxes) > 1 and all(
         _BETWEEN.fullmatch(text, one.end, other.start) for one, other in pairwise(boxes)
     )
 
 
-def are_parts(text: str, boxes: Sequence[Mark]) -> bool:
+def are_parts(text: str, boxes: Sequence[MarkedAnswer]) -> bool:
     """Whether there are several boxes and each stands in a part of its own, ``(a)`` and ``(b)``."""
     if len(boxes) < 2:
         return False
@@ -90,14 +90,14 @@ def are_parts(text: str, boxes: Sequence[Mark]) -> bool:
     return len(named) == len(parts)
 
 
-def _step(text: str, mark: Mark) -> str | None:
+def _step(text: str, mark: MarkedAnswer) -> str | None:
     """What its line calls the step or part that an answer belongs to."""
     opened = max(text.rfind("\n", 0, mark.start) + 1, mark.start - _NEAR)
     found = _STEP.findall(text, opened, mark.start)
     return found[-1].strip().casefold() if found else None
 
 
-def _name(text: str, mark: Mark) -> str | None:
+def _name(text: str, mark: MarkedAnswer) -> str | None:
     """The name of what an answer is said to be the value of."""
     found = _NAMED.search(text, max(0, mark.start - _NEAR), mark.start)
     return "".join(found["name"].split()).lower() if found else None

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from guerdon.rewards.answers.alternatives import (
     SLOTS,
-    alternatives,
+    alternatives_beside,
     are_parts,
     are_side_by_side,
     is_on_the_way,
 )
-from guerdon.rewards.answers.formulas import NUMBER, Mark, clean, last
-from guerdon.rewards.answers.markers import PLACES, is_cut_off, is_placeholder, marks
+from guerdon.rewards.answers.formulas import NUMBER, MarkedAnswer, clean, last
+from guerdon.rewards.answers.markers import PLACES, is_cut_off, is_placeholder, marked_answers
 from guerdon.rewards.answers.retractions import denies, is_denied, reconsidered, taken_back
 from guerdon.rewards.answers.visible import readable
 
-__all__ = ["NUMBER", "PLACES", "POLICIES", "Answer", "clean", "final_answer", "readable"]
+__all__ = ["NUMBER", "PLACES", "POLICIES", "FinalAnswer", "clean", "final_answer", "readable"]
 
 POLICIES = ("consistent", "last")
 """What to make of several answers: they must not contradict each other, or the last one alone counts."""
@@ -28,7 +28,7 @@ _CHOICE = re.compile(r"^\(?[A-H][).:]\s+(?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FinalAnswer:
     """What a response gives as its answer."""
 
     text: str
@@ -36,7 +36,7 @@ class Answer:
     """How the place where it was found is called, such as ``box`` or ``the answer is``."""
     rest: str = ""
     """What the sentence goes on with, where the answer opens one."""
-    rivals: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
     """The other answers that the response gives as final and does not withdraw; none with policy "last"."""
     together: str = ""
     """All of its answers as one list where it gives them side by side, as in "one is 2 and the other 3"."""
@@ -46,23 +46,23 @@ class Answer:
     def is_right(self, equals: Callable[[str], bool]) -> bool:
         """Whether the response stands by an answer, and by no other, for which ``equals`` holds.
 
-        >>> Answer("7", "box", rivals=("8",)).is_right("7".__eq__)
+        >>> FinalAnswer("7", "box", alternatives=("8",)).is_right("7".__eq__)
         False
-        >>> Answer("7", "box", rivals=("8",), together="8, 7").is_right("8, 7".__eq__)
+        >>> FinalAnswer("7", "box", alternatives=("8",), together="8, 7").is_right("8, 7".__eq__)
         True
         """
         if self.retracted:
             return False
         if self.together and equals(self.together):
             return True
-        return equals(self.text) and all(equals(rival) for rival in self.rivals)
+        return equals(self.text) and all(equals(alternative) for alternative in self.alternatives)
 
 
-def final_answer(text: str, places: Sequence[str] = PLACES, policy: str = "consistent") -> Answer | None:
+def final_answer(text: str, places: Sequence[str] = PLACES, policy: str = "consistent") -> FinalAnswer | None:
     r"""The answer in the first of the ``places`` that holds one; of several in one place the last.
 
     An answer that the response denies or takes back counts only if there is no other. With the policy
-    "consistent" the answer's ``rivals`` are
+    "consistent" the answer's ``alternatives`` are
 
     - every other box, line after ``####`` and answer tag, except an earlier one that is given as a step, a
       part or the value of something else (``Step 1: …``, ``(a) …``, ``x = …`` before ``x + y = …``);
@@ -73,12 +73,12 @@ def final_answer(text: str, places: Sequence[str] = PLACES, policy: str = "consi
     '####'
     >>> final_answer("The answer is 42 because 6 times 7 is that.").text
     '42'
-    >>> final_answer(r"\boxed{7}, then \boxed{8}").rivals
+    >>> final_answer(r"\boxed{7}, then \boxed{8}").alternatives
     ('7',)
-    >>> final_answer(r"\boxed{7}? No, that is wrong: \boxed{8}").rivals
+    >>> final_answer(r"\boxed{7}? No, that is wrong: \boxed{8}").alternatives
     ()
     """
-    found = marks(text, places)
+    found = marked_answers(text, places)
     empty = [mark for mark in found if is_placeholder(mark)]
     given = [mark for mark in found if not is_placeholder(mark)]
     live, since = _standing(text, given)
@@ -91,11 +91,11 @@ def final_answer(text: str, places: Sequence[str] = PLACES, policy: str = "consi
         elif of_place := [mark for mark in stated if mark.place == place]:
             return _marked(text, of_place[-1], live, policy)
     if given:
-        return Answer(given[-1].text, given[-1].how, given[-1].rest, retracted=True)
-    return Answer("", empty[-1].how) if empty else None
+        return FinalAnswer(given[-1].text, given[-1].how, given[-1].rest, retracted=True)
+    return FinalAnswer("", empty[-1].how) if empty else None
 
 
-def _standing(text: str, given: Sequence[Mark]) -> tuple[list[Mark], int]:
+def _standing(text: str, given: Sequence[MarkedAnswer]) -> tuple[list[MarkedAnswer], int]:
     """The marks that the response stands by, and where what it has withdrawn ends."""
     since, stop = 0, len(text)
     for mark in reversed(given):
@@ -111,36 +111,36 @@ def _standing(text: str, given: Sequence[Mark]) -> tuple[list[Mark], int]:
     return live, max([since, *(mark.end for mark in denied)])
 
 
-def _unmarked(text: str, mark: Mark, policy: str) -> Answer:
-    rivals = alternatives(text, mark) if policy == "consistent" else ()
+def _unmarked(text: str, mark: MarkedAnswer, policy: str) -> FinalAnswer:
+    alternatives = alternatives_beside(text, mark) if policy == "consistent" else ()
     denied = is_denied(text, mark.start) or taken_back(text, mark.end, len(text)) is not None
-    return Answer(mark.text, mark.how, rivals=rivals, retracted=denied)
+    return FinalAnswer(mark.text, mark.how, alternatives=alternatives, retracted=denied)
 
 
-def _marked(text: str, main: Mark, live: Sequence[Mark], policy: str) -> Answer:
+def _marked(text: str, main: MarkedAnswer, live: Sequence[MarkedAnswer], policy: str) -> FinalAnswer:
     if policy == "last":
-        return Answer(main.text, main.how, main.rest)
+        return FinalAnswer(main.text, main.how, main.rest)
     boxes = [mark for mark in live if mark.place == "boxed"]
     are_one = main in boxes and are_side_by_side(text, boxes)
     others = [mark for mark in live if mark is not main and _contradicts(text, mark, main, are_one)]
-    rivals = [_CHOICE.sub("", mark.text) for mark in others]
-    either = alternatives(text, main)
-    rivals += either
+    alternatives = [_CHOICE.sub("", mark.text) for mark in others]
+    either = alternatives_beside(text, main)
+    alternatives += either
     parts = are_one or are_parts(text, boxes)
     listed = [box.text for box in boxes] if parts else [main.text, *either]
     together = ", ".join(listed)
     # Of whatever else the response says, nothing may contradict the list.
-    is_list = len(listed) > 1 and set(rivals) <= {*listed, together}
-    return Answer(
+    is_list = len(listed) > 1 and set(alternatives) <= {*listed, together}
+    return FinalAnswer(
         main.text,
         main.how,
         main.rest,
-        rivals=tuple(dict.fromkeys(rivals)),
+        alternatives=tuple(dict.fromkeys(alternatives)),
         together=together if is_list else "",
     )
 
 
-def _contradicts(text: str, mark: Mark, main: Mark, are_one: bool) -> bool:
+def _contradicts(text: str, mark: MarkedAnswer, main: MarkedAnswer, are_one: bool) -> bool:
     """Whether the response gives two answers as final, should their values differ."""
     if mark.start > main.start and mark.place not in SLOTS:
         # "The answer is B" and "Answer: half" may say in words what the main answer says in figures.

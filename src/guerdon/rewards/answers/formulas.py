@@ -13,7 +13,7 @@ _LINE = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class MarkedAnswer:
     """An answer that a response marks as such."""
 
     place: str
@@ -96,7 +96,7 @@ def words_of(text: str) -> int:
     return len(_PROSE.findall(_TEXTUAL.sub(" ", text)))
 
 
-def last(text: str, start: int = 0) -> Mark | None:
+def last(text: str, start: int = 0) -> MarkedAnswer | None:
     """The last formula or number after ``start``."""
     at = max(start, len(text) - _TAIL)
     tail = text[at:]
@@ -107,14 +107,14 @@ def last(text: str, start: int = 0) -> Mark | None:
     )
     if span and is_formula and (number is None or number.end() <= span.end()):
         value = formula_in(span) + percent_after(tail, span.end())
-        return Mark("last", "the last formula", value, at + span.start(), at + span.end())
+        return MarkedAnswer("last", "the last formula", value, at + span.start(), at + span.end())
     if number is None:
         return None
     starts_line = at == 0 or text[at - 1] == "\n"
     if plain := _plain_formula(tail.rstrip(" \r\n.*"), number, starts_line):
         value, opened = plain
-        return Mark("last", "the last formula", clean(value), at + opened, at + number.end())
-    return Mark("last", "the last number", clean(number[0]), at + number.start(), at + number.end())
+        return MarkedAnswer("last", "the last formula", clean(value), at + opened, at + number.end())
+    return MarkedAnswer("last", "the last number", clean(number[0]), at + number.start(), at + number.end())
 
 
 def _plain_formula(text: str, number: re.Match[str], starts_line: bool) -> tuple[str, int] | None:

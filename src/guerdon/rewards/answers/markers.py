@@ -10,7 +10,7 @@ from dataclasses import replace
 from guerdon.rewards.answers.formulas import (
     NUMBER,
     SPAN,
-    Mark,
+    MarkedAnswer,
     clean,
     formula_in,
     last,
@@ -92,7 +92,7 @@ _COMPOUND = re.compile(
 )
 
 
-def boxes(text: str) -> list[Mark]:
+def boxes(text: str) -> list[MarkedAnswer]:
     r"""The boxes that are closed; of nested ones the innermost.
 
     >>> [box.text for box in boxes(r"so \boxed{4}, that is \boxed{\boxed{\frac{8}{2}}} and \boxed{")]
@@ -102,7 +102,7 @@ def boxes(text: str) -> list[Mark]:
         return []
     openings = deque(_BOX.finditer(text), maxlen=MOST)
     ends = _closings(text, [match for match in openings if match["bare"] is None])
-    found: list[Mark] = []
+    found: list[MarkedAnswer] = []
     for match in openings:
         end = match.end() if match["bare"] else ends.get(match.end())
         if end is None:
@@ -110,7 +110,7 @@ def boxes(text: str) -> list[Mark]:
         inside = match["bare"] or text[match.end() : end]
         after = end if match["bare"] else end + 1
         value = clean(inside) + percent_after(text, after)
-        found.append(Mark("boxed", "box", value, match.start(), after))
+        found.append(MarkedAnswer("boxed", "box", value, match.start(), after))
     return [box for box in found if not any(box.start < inner.start < box.end for inner in found)]
 
 
@@ -139,33 +139,33 @@ def _closings(text: str, openings: Iterable[re.Match[str]]) -> dict[int, int]:
     return found
 
 
-def _hashes(text: str) -> list[Mark]:
+def _hashes(text: str) -> list[MarkedAnswer]:
     if "####" not in text:
         return []
     return [
-        Mark("hashes", "####", clean(match[1]), match.start(), match.end())
+        MarkedAnswer("hashes", "####", clean(match[1]), match.start(), match.end())
         for match in deque(_HASHES.finditer(text), maxlen=MOST)
         # "#### 2. Second step" is a heading of Markdown.
         if not _HEADING.match(match[1])
     ]
 
 
-def _tags(text: str) -> list[Mark]:
+def _tags(text: str) -> list[MarkedAnswer]:
     if "answer" not in text.lower():
         return []
-    found: deque[Mark] = deque(maxlen=MOST)
+    found: deque[MarkedAnswer] = deque(maxlen=MOST)
     opened = None
     for match in ANSWER_TAG.finditer(text):
         if not match["close"]:
             opened = match
         elif opened is not None:
             value = clean(text[opened.end() : match.start()])
-            found.append(Mark("tag", "<answer>", value, opened.start(), match.end()))
+            found.append(MarkedAnswer("tag", "<answer>", value, opened.start(), match.end()))
             opened = None
     return list(found)
 
 
-def _phrases(text: str) -> list[Mark]:
+def _phrases(text: str) -> list[MarkedAnswer]:
     folded = text.lower()
     found: list[re.Match[str]] = []
     if any(word in folded for word in _PHRASE_WORDS):
@@ -189,7 +189,7 @@ def _reach(folded: str) -> int:
     return max(0, start - _MOST_WORDS)
 
 
-def _labels(text: str) -> list[Mark]:
+def _labels(text: str) -> list[MarkedAnswer]:
     return _sentences(_label_matches(text), text, "label", "Answer:")
 
 
@@ -230,11 +230,11 @@ def _signs(text: str) -> Sequence[int]:
     return sorted(found)
 
 
-def _sentences(found: Iterable[re.Match[str]], text: str, place: str, how: str) -> list[Mark]:
+def _sentences(found: Iterable[re.Match[str]], text: str, place: str, how: str) -> list[MarkedAnswer]:
     return [_stated(text, match, place, how) for match in deque(found, maxlen=MOST)]
 
 
-def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
+def _stated(text: str, found: re.Match[str], place: str, how: str) -> MarkedAnswer:
     """What opens the sentence after a match: a formula, a number, or else all of it."""
     at = found.end()
     span = SPAN.match(text, at)
@@ -242,10 +242,10 @@ def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
     end = sentence_end.start() if sentence_end else len(text)
     if span:
         if (listed := _listed(text, span, end)) is not None:
-            return Mark(place, how, listed, found.start(), end)
+            return MarkedAnswer(place, how, listed, found.start(), end)
         rest = text[span.end() : end]
         value = formula_in(span) + percent_after(rest, 0)
-        return Mark(place, how, value, found.start(), span.end(), rest)
+        return MarkedAnswer(place, how, value, found.start(), span.end(), rest)
     sentence = text[at : min(end, at + MOST * _SENTENCE)]
     if "*" in sentence or "_" in sentence or "`" in sentence:
         sentence = _BOLD.sub(r"\2", sentence)
@@ -255,17 +255,19 @@ def _stated(text: str, found: re.Match[str], place: str, how: str) -> Mark:
     if denies(sentence):
         # "Not 7 but 8": what is denied ends where the sentence turns.
         turn = _TURN.search(text, at, end)
-        return Mark(place, how, clean(sentence), found.start(), turn.start() if turn else end, is_value=False)
+        return MarkedAnswer(
+            place, how, clean(sentence), found.start(), turn.start() if turn else end, is_value=False
+        )
     opening = _OPENING.match(sentence[:_SENTENCE])
     is_compound = opening is not None and _COMPOUND.match(opening.string, opening.end()) is not None
     if opening and not is_compound:
         rest = opening.string[opening.end() :]
-        return Mark(place, how, clean(opening[0]), found.start(), at + opening.end(), rest)
+        return MarkedAnswer(place, how, clean(opening[0]), found.start(), at + opening.end(), rest)
     words = words_of(sentence[:_SENTENCE])
     is_vague = _VAGUE.match(sentence) is not None
     if words > 1 and not is_compound and not is_vague and (picked := last(sentence[:_SENTENCE])):
-        return Mark(place, how, picked.text, found.start(), end, is_value=False)
-    return Mark(place, how, clean(sentence), found.start(), end, is_value=words <= 1 or is_compound)
+        return MarkedAnswer(place, how, picked.text, found.start(), end, is_value=False)
+    return MarkedAnswer(place, how, clean(sentence), found.start(), end, is_value=words <= 1 or is_compound)
 
 
 def _listed(text: str, span: re.Match[str], end: int) -> str | None:
@@ -279,7 +281,7 @@ def _listed(text: str, span: re.Match[str], end: int) -> str | None:
     return ", ".join(formulas) if len(formulas) > 1 and not text[span.end() : end].strip() else None
 
 
-_FINDERS: Mapping[str, Callable[[str], list[Mark]]] = {
+_FINDERS: Mapping[str, Callable[[str], list[MarkedAnswer]]] = {
     "boxed": boxes,
     "hashes": _hashes,
     "tag": _tags,
@@ -290,13 +292,13 @@ PLACES = (*_FINDERS, "last")
 """Where answers are looked for, in this order."""
 
 
-def marks(text: str, places: Collection[str]) -> list[Mark]:
+def marked_answers(text: str, places: Collection[str]) -> list[MarkedAnswer]:
     """The answers that are marked in one of the ``places``, in the order of the text.
 
     Of marks within each other, such as a box in a tag, the inner one says what the answer is.
     """
     found = sorted((mark for find in _FINDERS.values() for mark in find(text)), key=lambda mark: mark.start)
-    kept: list[Mark] = []
+    kept: list[MarkedAnswer] = []
     for number, mark in enumerate(found):
         if mark.place not in places:
             continue
@@ -308,6 +310,6 @@ def marks(text: str, places: Collection[str]) -> list[Mark]:
     return kept
 
 
-def is_placeholder(mark: Mark) -> bool:
+def is_placeholder(mark: MarkedAnswer) -> bool:
     """Whether the slot is empty or only shows where the answer would go."""
     return _PLACEHOLDER.fullmatch(mark.text) is not None

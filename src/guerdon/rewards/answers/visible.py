@@ -55,13 +55,13 @@ _FLAT = str.maketrans(_RAISED + _LOWERED, "0123456789+-()n" * 2)
 _SCRIPT = re.compile(rf"(?P<raised>[{_RAISED}]+)|[{_LOWERED}]+")
 
 # A tag in quotation marks, or of which a sentence speaks, opens and closes nothing.
-_SPOKEN_OF = r"(?![`\"'”]|\s+(?:tags?|blocks?|sections?|elements?)\b)"
+_NOT_MENTIONED = r"(?![`\"'”]|\s+(?:tags?|blocks?|sections?|elements?)\b)"
 _UNQUOTED = r"(?<![`\"'“])"
 _THOUGHTS = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|scratchpad|reflection)"
 _THOUGHT = re.compile(
     rf"{_UNQUOTED}(?:(?P<close></{_THOUGHTS}\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|"
     r"<\|channel\|>\s*final\s*<\|message\|>)|"
-    rf"(?:<{_THOUGHTS}\s*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>\s*analysis\b){_SPOKEN_OF})",
+    rf"(?:<{_THOUGHTS}\s*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>\s*analysis\b){_NOT_MENTIONED})",
     re.IGNORECASE,
 )
 # Of HTML, of Markdown, and of LaTeX where it would hide a box.

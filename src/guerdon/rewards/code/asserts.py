@@ -9,7 +9,7 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.rewards.code.python import Broken, defined, parsed, preamble
-from guerdon.rewards.code.suite import Suite
+from guerdon.rewards.code.suite import SampleTests
 from guerdon.rewards.code.values import list_of, plain, text_of
 from guerdon.rewards.common.parameters import shown
 from guerdon.sandbox.grading.cases import AssertTest
@@ -17,7 +17,7 @@ from guerdon.sandbox.grading.cases import AssertTest
 Row = Mapping[str, Any]
 
 
-def assert_suite(row: Row, stub: str) -> Suite:
+def assert_suite(row: Row, stub: str) -> SampleTests:
     """MBPP (``test_list``), or one text of test code: HumanEval and what has its form (``test``).
 
     >>> row = {"test": "def check(candidate):\\n    assert candidate(2) == 4\\n", "entry_point": "double"}
@@ -40,10 +40,10 @@ def assert_suite(row: Row, stub: str) -> Suite:
         raise InputError("test holds no assertion")
     name = _entry_point(row, [code], stub)
     setup = _joined(_given_setup(row), preamble(stub, name) if name else "")
-    return Suite(form="humaneval", tests=(AssertTest(code, name, setup),), entry_point=name)
+    return SampleTests(form="humaneval", tests=(AssertTest(code, name, setup),), entry_point=name)
 
 
-def assertion_tests(items: Sequence[str], row: Row, stub: str) -> Suite:
+def assertion_tests(items: Sequence[str], row: Row, stub: str) -> SampleTests:
     """Assertions in text, each a test of its own."""
     for i, item in enumerate(items):
         tree = _tree(item, f"assertion {i + 1}")
@@ -53,7 +53,7 @@ def assertion_tests(items: Sequence[str], row: Row, stub: str) -> Suite:
     name = _entry_point(row, items, stub)
     setup = _joined(_given_setup(row), preamble(stub, name) if name else "")
     tests = tuple(AssertTest(item, name, setup) for item in items)
-    return Suite(form="mbpp", tests=tests, entry_point=name)
+    return SampleTests(form="mbpp", tests=tests, entry_point=name)
 
 
 def _tree(code: str, what: str) -> ast.Module:

@@ -10,7 +10,7 @@ from typing import Any
 from guerdon.errors import InputError
 from guerdon.rewards.code.asserts import assert_suite, assertion_tests
 from guerdon.rewards.code.private import unfolded
-from guerdon.rewards.code.suite import Suite, joined
+from guerdon.rewards.code.suite import SampleTests, joined
 from guerdon.rewards.code.values import (
     call_test,
     list_of,
@@ -34,7 +34,7 @@ _OUTPUTS = ("output", "expected", "expected_output", "stdout", "outputs")
 _FUNCTIONS = ("fn_name", "function", "func_name", "function_name")
 
 
-def suite_of(row: Row, stub: str = "") -> Suite | None:
+def suite_of(row: Row, stub: str = "") -> SampleTests | None:
     """The tests in a row's columns, in the first form that they fit; None where there are none.
 
     ``stub`` is the code in the prompt. Raises InputError that says what is malformed.
@@ -48,7 +48,7 @@ def suite_of(row: Row, stub: str = "") -> Suite | None:
     return None
 
 
-def suite_in(value: Any, row: Row, stub: str = "", what: str = "tests") -> Suite:
+def suite_in(value: Any, row: Row, stub: str = "", what: str = "tests") -> SampleTests:
     """The tests in one value: a list, an object in one of the forms, or JSON or assertions in text.
 
     ``row`` holds what may stand beside it, such as the ``entry_point``. Raises InputError.
@@ -84,19 +84,19 @@ def _read(text: str, what: str) -> Any:
     raise InputError(f"{what} must be a list of tests, JSON, or Python with assertions, not {shown(text)}")
 
 
-def _checked(suite: Suite) -> Suite:
+def _checked(suite: SampleTests) -> SampleTests:
     if not suite.tests:
         raise InputError(f"there are no tests (form {suite.form}); leave the row out")
     return suite
 
 
-def _live(row: Row, _: str) -> Suite:
+def _live(row: Row, _: str) -> SampleTests:
     """LiveCodeBench."""
     about = row
     if isinstance(row.get("metadata"), str):  # a column of JSON, as the data set has it
         about = {**row, **mapping_of(loaded(row["metadata"], "metadata"), "metadata")}
     function = about.get("func_name") or None
-    found: list[Suite] = []
+    found: list[SampleTests] = []
     for name in ("public_test_cases", "private_test_cases"):
         value = plain(row.get(name))
         if isinstance(value, str):
@@ -107,14 +107,14 @@ def _live(row: Row, _: str) -> Suite:
 
 
 @functools.lru_cache(maxsize=4)
-def _live_text(text: str, function: str | None, what: str) -> Suite:
+def _live_text(text: str, function: str | None, what: str) -> SampleTests:
     """Tests in text. The private ones may have many MiB, and all completions of a prompt ask for the same."""
     if text.lstrip()[:1] not in ("[", ""):
         text = unfolded(text)
     return _live_cases(list_of(loaded(text or "[]", what), what), function, what)
 
 
-def _live_cases(cases: Sequence[Any], function: str | None, what: str) -> Suite:
+def _live_cases(cases: Sequence[Any], function: str | None, what: str) -> SampleTests:
     tests: list[Test] = []
     for i, item in enumerate(cases):
         here = f"{what}[{i}]"
@@ -130,7 +130,7 @@ def _live_cases(cases: Sequence[Any], function: str | None, what: str) -> Suite:
             tests.append(call_test(str(function), case["input"], case["output"], here))
         else:
             tests.append(stdin_test(case["input"], case["output"], here))
-    return Suite(
+    return SampleTests(
         form="livecodebench",
         tests=tuple(tests),
         entry_point=function,
@@ -140,18 +140,18 @@ def _live_cases(cases: Sequence[Any], function: str | None, what: str) -> Suite:
     )
 
 
-def _apps(row: Row, _: str) -> Suite:
+def _apps(row: Row, _: str) -> SampleTests:
     """APPS, TACO and Reward Kit's sample of APPS: a JSON text of inputs and outputs."""
     cases = mapping_of(loaded(row["input_output"], "input_output"), "input_output")
     return _columns(cases, row, "apps", "input_output", _APPS_SECONDS)
 
 
-def _prime(row: Row, _: str) -> Suite:
+def _prime(row: Row, _: str) -> SampleTests:
     """verl's prime_code, NeMo Gym's unit_tests: an object of inputs and outputs."""
     return _columns(row, row, "prime", "tests", _PRIME_SECONDS)
 
 
-def _columns(cases: Row, row: Row, form: str, what: str, cpu_s: float) -> Suite:
+def _columns(cases: Row, row: Row, form: str, what: str, cpu_s: float) -> SampleTests:
     for name in ("inputs", "outputs"):
         if cases.get(name) is None:
             raise InputError(f"{what} has no {name}; its keys: {_keys(cases)}")
@@ -160,13 +160,13 @@ def _columns(cases: Row, row: Row, form: str, what: str, cpu_s: float) -> Suite:
     limits = _limits(row)
     if function is None:
         tests = tuple(stdin_test(given, wanted, f"{what}[{i}]") for i, (given, wanted) in enumerate(found))
-        return Suite(form=form, tests=tests, compare="tokens", cpu_s=cpu_s, **limits)
+        return SampleTests(form=form, tests=tests, compare="tokens", cpu_s=cpu_s, **limits)
     calls = [call_test(function, given, wanted, f"{what}[{i}]") for i, (given, wanted) in enumerate(found)]
     calls = [_with_numbers(call) for call in calls]
     # Part of APPS has each output in a list of one, and nothing says in which rows.
     wrapped = all(isinstance(call.expected, list) and len(call.expected) == 1 for call in calls)
     other = tuple(_expecting(call, numbered(call.expected[0])) for call in calls) if wrapped else ()
-    return Suite(
+    return SampleTests(
         form=form,
         tests=tuple(calls),
         other=other,
@@ -192,7 +192,7 @@ def _function(cases: Row) -> str | None:
     return None if name is None else text_of(name, "the function's name")
 
 
-def _codeforces(row: Row, _: str) -> Suite:
+def _codeforces(row: Row, _: str) -> SampleTests:
     """Problems as in open-r1/codeforces: official tests, a checker, limits."""
     if row.get("input_mode", "stdio") not in ("stdio", None):
         raise InputError(f"input_mode is {shown(row['input_mode'])}; only stdio is run, so leave the row out")
@@ -210,10 +210,12 @@ def _codeforces(row: Row, _: str) -> Suite:
             tests.append(stdin_test(case["input"], case["output"], f"{name}[{i}]"))
     checker = plain(row.get("generated_checker")) or None
     checker = None if checker is None else text_of(checker, "generated_checker")
-    return Suite(form="codeforces", tests=tuple(tests), compare="tokens", checker=checker, **_limits(row))
+    return SampleTests(
+        form="codeforces", tests=tuple(tests), compare="tokens", checker=checker, **_limits(row)
+    )
 
 
-def _contests(row: Row, _: str) -> Suite:
+def _contests(row: Row, _: str) -> SampleTests:
     """CodeContests: objects of a list of inputs and a list of outputs."""
     tests: list[Test] = []
     for name in ("public_tests", "private_tests", "generated_tests"):
@@ -224,7 +226,7 @@ def _contests(row: Row, _: str) -> Suite:
             raise InputError(f"{name} must have input and output; its keys: {_keys(cases)}")
         for i, (given, wanted) in enumerate(pairs(cases["input"], cases["output"], name)):
             tests.append(stdin_test(given, wanted, f"{name}[{i}]"))
-    return Suite(form="codecontests", tests=tuple(tests), compare="tokens", **_limits(row))
+    return SampleTests(form="codecontests", tests=tuple(tests), compare="tokens", **_limits(row))
 
 
 def _limits(row: Row) -> dict[str, Any]:
@@ -235,7 +237,7 @@ def _limits(row: Row) -> dict[str, Any]:
     return {"time_limit_s": seconds(row.get("time_limit"), "time_limit"), "memory_mb": memory}
 
 
-def _verification(row: Row, stub: str) -> Suite:
+def _verification(row: Row, stub: str) -> SampleTests:
     """``verification_info`` as in open-r1/verifiable-coding-problems-python: a language and test cases."""
     info = mapping_of(loaded(row["verification_info"], "verification_info"), "verification_info")
     if info.get("test_cases") is None:
@@ -243,13 +245,13 @@ def _verification(row: Row, stub: str) -> Suite:
     return suite_in(info["test_cases"], {**row, **info}, stub, "verification_info.test_cases")
 
 
-def _named(row: Row, stub: str) -> Suite:
+def _named(row: Row, stub: str) -> SampleTests:
     name = next(name for name in ("tests", "test_cases", "unit_tests") if row.get(name) is not None)
     rest = {key: value for key, value in row.items() if key != name}
     return suite_in(row[name], rest, stub, name)
 
 
-_FORMS: Sequence[tuple[tuple[str, ...], Callable[[Row, str], Suite]]] = (
+_FORMS: Sequence[tuple[tuple[str, ...], Callable[[Row, str], SampleTests]]] = (
     (("official_tests",), _codeforces),
     (("public_test_cases", "private_test_cases"), _live),
     (("input_output",), _apps),
@@ -262,7 +264,7 @@ _FORMS: Sequence[tuple[tuple[str, ...], Callable[[Row, str], Suite]]] = (
 """The columns that tell a form, in the order in which they are looked for, and what reads it."""
 
 
-def _listed(items: Sequence[Any], row: Row, stub: str, what: str) -> Suite:
+def _listed(items: Sequence[Any], row: Row, stub: str, what: str) -> SampleTests:
     """A list of tests: assertions in text, objects, or a sandbox's own tests."""
     items = [plain(item) for item in items]
     if items and all(isinstance(item, str) for item in items):
@@ -283,7 +285,7 @@ def _listed(items: Sequence[Any], row: Row, stub: str, what: str) -> Suite:
     language = row.get("language")
     calls = [test.function for test in tests if isinstance(test, CallTest)]
     named = [test.entry_point for test in tests if isinstance(test, AssertTest)]
-    return Suite(
+    return SampleTests(
         form="list",
         tests=tuple(tests),
         weights=tuple(weights),

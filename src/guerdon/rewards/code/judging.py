@@ -9,7 +9,7 @@ from typing import Any
 
 from guerdon.errors import InputError, SandboxError
 from guerdon.rewards.code.python import Broken, parsed
-from guerdon.rewards.code.suite import Suite
+from guerdon.rewards.code.suite import SampleTests
 from guerdon.rewards.common.parameters import non_negative, one_of, shown
 from guerdon.sandbox.execution import NO_VERDICT
 from guerdon.sandbox.grading.cases import StdinTest, Test, TestResult
@@ -48,7 +48,7 @@ class Judge:
     """Seconds by the clock that all runs of the program may take."""
     tuples_as_lists: bool = False
 
-    def results(self, program: str, suite: Suite) -> list[TestResult]:
+    def results(self, program: str, suite: SampleTests) -> list[TestResult]:
         """What came of each test, up to the first failure where the judge stops there.
 
         Raises SandboxError where a test has no verdict, InputError where the checker is broken.
@@ -105,7 +105,7 @@ def _all_passed(results: Sequence[TestResult]) -> bool:
     return all(result.passed for result in results)
 
 
-def comparison_of(compare: Any, tolerance: Any, checker: Any, suite: Suite) -> Comparison:
+def comparison_of(compare: Any, tolerance: Any, checker: Any, suite: SampleTests) -> Comparison:
     """How output is compared: by the checker or the word that is given, else as the data has it.
 
     A checker is called as ``checker.py input.txt answer.txt output.txt`` and prints 1 where it accepts, which
@@ -149,10 +149,10 @@ def _program(source: str) -> str:
     return source
 
 
-def limits_for(suite: Suite, language: str, given: Any, factor: float | None) -> Limits:
+def limits_for(suite: SampleTests, language: str, given: Any, factor: float | None) -> Limits:
     """The limits of a test: what the user gave, else the problem's own, else its harness's, else ours.
 
-    >>> limits_for(Suite(form="list", tests=(), time_limit_s=2.0), "cpp", {"memory_mb": 64}, None).cpu_s
+    >>> limits_for(SampleTests(form="list", tests=(), time_limit_s=2.0), "cpp", {"memory_mb": 64}, None).cpu_s
     2.0
     """
     if isinstance(given, Limits):

@@ -14,7 +14,7 @@ from guerdon.rewards.code.findings import KINDS, findings_in
 from guerdon.rewards.code.forms import suite_in, suite_of
 from guerdon.rewards.code.judging import Judge, comparison_of, limits_for
 from guerdon.rewards.code.python import Broken, missing_imports, parsed, preamble, with_before
-from guerdon.rewards.code.suite import Suite
+from guerdon.rewards.code.suite import SampleTests
 from guerdon.rewards.code.values import list_of, plain
 from guerdon.rewards.common import sandboxes
 from guerdon.rewards.common.parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
@@ -26,7 +26,7 @@ _REVEALED = 2_000
 """Characters of a failed test's input, output and expectation that a reason may have."""
 
 
-@reward_function(timeout=300, ends_itself=True, scale=(0, 1))
+@reward_function(timeout=300, enforces_timeout=True, scale=(0, 1))
 def code(
     response: str,
     tests: Any = None,
@@ -84,39 +84,41 @@ def code(
     row = dict(metadata or {})
     stub = stub_in(prompt if prompt_code is None else prompt_code)
     suite = _suite(tests, ground_truth, row, stub)
-    spoken = _language(language, suite)
+    written_in = _language(language, suite)
     said = response_text(response)
     chosen = one_of(block, BLOCKS, "block")
-    extraction = extract(said, spoken, block=chosen, entry_point=suite.entry_point, stub=stub)
+    extraction = extract(said, written_in, block=chosen, entry_point=suite.entry_point, stub=stub)
     scale = _Scale.of(scoring, weights, suite)
     stop = (
         scale.scoring == "all" if stop_on_failure is None else yes_or_no(stop_on_failure, "stop_on_failure")
     )
     judge = Judge(
         sandbox=sandboxes.shared(isolation, preload=(*sandboxes.PRELOADED, *text_list(preload, "preload"))),
-        language=spoken,
+        language=written_in,
         comparison=comparison_of(compare, tolerance, checker, suite),
-        limits=limits_for(suite, spoken, limits, non_negative(time_factor, "time_factor")),
+        limits=limits_for(suite, written_in, limits, non_negative(time_factor, "time_factor")),
         stop_on_failure=stop,
         patience_s=_patience(patience_s),
         tuples_as_lists=suite.tuples_as_lists,
     )
     lends = suite.lends_imports if imports is None else yes_or_no(imports, "imports")
-    program = _complete(extraction.program, spoken, stub, suite, lends)
-    broken = parsed(program) if program is not None and spoken == "python" else None
+    program = _complete(extraction.program, written_in, stub, suite, lends)
+    broken = parsed(program) if program is not None and written_in == "python" else None
     results: list[TestResult] = []
     if program is not None and not isinstance(broken, Broken):
         results = judge.results(program, suite)
-    verdict = _Verdict(extraction, broken if isinstance(broken, Broken) else None, results, len(suite.tests))
+    verdict = _ProgramVerdict(
+        extraction, broken if isinstance(broken, Broken) else None, results, len(suite.tests)
+    )
     metrics = verdict.metrics()
     if yes_or_no(findings, "findings"):
-        metrics |= _finding_metrics(program, spoken, suite)
+        metrics |= _finding_metrics(program, written_in, suite)
     return EvaluateResult(
         scale.score(results), reason=verdict.reason(yes_or_no(reveal, "reveal")), metrics=metrics
     )
 
 
-def _suite(tests: Any, ground_truth: Any, row: Mapping[str, Any], stub: str) -> Suite:
+def _suite(tests: Any, ground_truth: Any, row: Mapping[str, Any], stub: str) -> SampleTests:
     """The tests: those that are given, else those in the row's columns, else the ground truth."""
     rest = {key: value for key, value in row.items() if key != "tests"}
     if tests is not None:
@@ -132,7 +134,7 @@ def _suite(tests: Any, ground_truth: Any, row: Mapping[str, Any], stub: str) -> 
     )
 
 
-def _language(given: str | None, suite: Suite) -> str:
+def _language(given: str | None, suite: SampleTests) -> str:
     name = given or suite.language or "python"
     known = language_named(name) if isinstance(name, str) else None
     if known is None:
@@ -149,7 +151,7 @@ def _patience(given: Any) -> float:
     return seconds
 
 
-def _complete(program: str | None, language: str, stub: str, suite: Suite, lends: bool) -> str | None:
+def _complete(program: str | None, language: str, stub: str, suite: SampleTests, lends: bool) -> str | None:
     """The program with the prompt's imports and helpers, and with imports that its harness would lend."""
     if program is None or language != "python":
         return program
@@ -171,7 +173,7 @@ class _Scale:
     weights: tuple[float, ...]
 
     @classmethod
-    def of(cls, scoring: Any, weights: Any, suite: Suite) -> _Scale:
+    def of(cls, scoring: Any, weights: Any, suite: SampleTests) -> _Scale:
         word = one_of(scoring, SCORINGS, "scoring")
         count = len(suite.tests)
         if word != "weighted":
@@ -197,7 +199,7 @@ class _Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
+class _ProgramVerdict:
     """What is to be said of a program."""
 
     extraction: Extraction
@@ -270,7 +272,7 @@ def _described(result: TestResult) -> str:
     return f"{result.status}: {detail}" if detail and result.status != "ok" else detail or result.status
 
 
-def _finding_metrics(program: str | None, language: str, suite: Suite) -> dict[str, MetricResult]:
+def _finding_metrics(program: str | None, language: str, suite: SampleTests) -> dict[str, MetricResult]:
     found = findings_in(program, suite.tests) if program is not None and language == "python" else {}
     return {
         f"found_{kind}": MetricResult(

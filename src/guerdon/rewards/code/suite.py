@@ -9,7 +9,7 @@ from guerdon.sandbox.grading.cases import Test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suite:
+class SampleTests:
     """The tests of one sample."""
 
     form: str
@@ -39,12 +39,12 @@ class Suite:
     memory_mb: int | None = None
 
 
-def joined(suites: Sequence[Suite]) -> Suite:
+def joined(suites: Sequence[SampleTests]) -> SampleTests:
     """Suites of one form as one: the tests of the first, then those of the next."""
     first = suites[0]
     tests = tuple(test for suite in suites for test in suite.tests)
     other = tuple(test for suite in suites for test in (suite.other or suite.tests))
-    return Suite(
+    return SampleTests(
         form=first.form,
         tests=tests,
         other=other if any(suite.other for suite in suites) else (),

@@ -1,14 +1,11 @@
-"""What rewards need that ask a server: connections that are shared by an event loop, and when to ask again."""
+"""What rewards need that ask a server: connections that are shared by an event loop."""
 
 from __future__ import annotations
 
 import asyncio
-import math
-import time
 import weakref
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies
 
@@ -18,23 +15,6 @@ if TYPE_CHECKING:
     import aiohttp
 
 _CONNECT_SECONDS = 10.0
-
-
-def retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds that a server asks to wait: ``Retry-After-Ms``, or ``Retry-After`` as a number or a date; else 0.
-
-    >>> retry_after({"Retry-After": "2"}), retry_after({"Retry-After-Ms": "250"}), retry_after({"Retry-After": "soon"})
-    (2.0, 0.25, 0.0)
-    """
-    in_ms, text = (headers.get(name, "").strip() for name in ("Retry-After-Ms", "Retry-After"))
-    try:
-        seconds = float(in_ms) / 1000 if in_ms else float(text)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(text).timestamp() - time.time()
-        except (ValueError, TypeError):
-            return 0.0
-    return seconds if 0.0 < seconds < math.inf else 0.0
 
 
 def library(extra: str = "judge", what: str = "asking a judge") -> Any:

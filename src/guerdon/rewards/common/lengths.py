@@ -47,10 +47,10 @@ def length_of(text: str, unit: str, tokenizer: str | os.PathLike[str] | None = N
     return len(words) if unit == "words" else len(unicodedata.normalize("NFC", " ".join(words)))
 
 
-def told(count: int, unit: str) -> str:
+def length_text(count: int, unit: str) -> str:
     """A length in words.
 
-    >>> told(1, "words"), told(2, "words")
+    >>> length_text(1, "words"), length_text(2, "words")
     ('1 word', '2 words')
     """
     return f"{count} {unit.removesuffix('s') if count == 1 else unit}"

@@ -17,7 +17,7 @@ PRELOADED = (
 """What programs of the field's data sets import, of the standard library; it is there before they start."""
 
 
-class _Made:
+class _SharedSandboxes:
     """What was made so far. Private to an object, so that using a reward does not change its version."""
 
     def __init__(self) -> None:
@@ -41,9 +41,9 @@ class _Made:
                 sandbox.close()
 
 
-_made = _Made()
-os.register_at_fork(after_in_child=_made.after_fork)
-atexit.register(_made.close)
+_shared = _SharedSandboxes()
+os.register_at_fork(after_in_child=_shared.after_fork)
+atexit.register(_shared.close)
 
 
 def shared(isolation: str = "auto", preload: tuple[str, ...] = PRELOADED) -> Sandbox:
@@ -52,4 +52,4 @@ def shared(isolation: str = "auto", preload: tuple[str, ...] = PRELOADED) -> San
     In a worker of the scoring engine, of which there is one a core, it has a single fork server. Raises
     InputError for an unknown isolation.
     """
-    return _made.of(isolation, preload)
+    return _shared.of(isolation, preload)

@@ -54,7 +54,7 @@ class _Marks(dict[int, int | str | None]):
         return found
 
 
-class _Table:
+class _PunctuationTable:
     """Holds the marks met so far, as private state: using a reward must not change its version."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class _Table:
         return text.translate(self._marks)
 
 
-_MARKS = _Table()
+_MARKS = _PunctuationTable()
 # Marks that stay, while the others go; an ASCII text stays one, which is far quicker.
 _HELD = {"-": "\x01", ".": "\x02", ":": "\x03", "/": "\x04", "%": "\x05", "#": "\x06"}
 _BACK = str.maketrans({held: mark for mark, held in _HELD.items()})

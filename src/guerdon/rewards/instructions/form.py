@@ -6,7 +6,7 @@ import json
 import re
 
 from guerdon.rewards.common.parameters import shown
-from guerdon.rewards.instructions.kinds import Finding, exactly, kind, phrase, whole
+from guerdon.rewards.instructions.kinds import CheckResult, exactly, kind, phrase, whole
 
 OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 """What ``detectable_format:constrained_response`` lets one choose from."""
@@ -17,12 +17,12 @@ _FENCES = ("```json", "```Json", "```JSON", "```")
 _POSTSCRIPTS = {"P.P.S": re.compile(r"p\.\s?p\.\s?s"), "P.S.": re.compile(r"p\.\s?s\.")}
 
 
-def _at_least(count: int, wanted: int, noun: str) -> Finding:
-    return Finding(count >= wanted, f"{noun}: {count}, wanted at least {wanted}")
+def _at_least(count: int, wanted: int, noun: str) -> CheckResult:
+    return CheckResult(count >= wanted, f"{noun}: {count}, wanted at least {wanted}")
 
 
 @kind("detectable_content:number_placeholders", num_placeholders=whole)
-def number_placeholders(text: str, num_placeholders: int) -> Finding:
+def number_placeholders(text: str, num_placeholders: int) -> CheckResult:
     """Pairs of square brackets on one line: ``[address]``."""
     count = sum(_pairs(line) for line in text.split("\n"))
     return _at_least(count, num_placeholders, "placeholders")
@@ -37,15 +37,15 @@ def _pairs(line: str) -> int:
 
 
 @kind("detectable_content:postscript", postscript_marker=phrase)
-def postscript(text: str, postscript_marker: str) -> Finding:
+def postscript(text: str, postscript_marker: str) -> CheckResult:
     """The marker occurs, in whatever case; of the two usual ones also with spaces in it."""
     pattern = _POSTSCRIPTS.get(postscript_marker) or re.compile(re.escape(postscript_marker.lower()))
     found = pattern.search(text.lower()) is not None
-    return Finding(found, f"{shown(postscript_marker)} {'is there' if found else 'is missing'}")
+    return CheckResult(found, f"{shown(postscript_marker)} {'is there' if found else 'is missing'}")
 
 
 @kind("detectable_format:number_bullet_lists", num_bullets=whole)
-def number_bullet_lists(text: str, num_bullets: int) -> Finding:
+def number_bullet_lists(text: str, num_bullets: int) -> CheckResult:
     """Lines that start with ``*`` and no second one, or with ``-``."""
     starts = [line.lstrip() for line in text.split("\n")]
     stars, bare = 0, False
@@ -59,14 +59,14 @@ def number_bullet_lists(text: str, num_bullets: int) -> Finding:
 
 
 @kind("detectable_format:constrained_response")
-def constrained_response(text: str) -> Finding:
+def constrained_response(text: str) -> CheckResult:
     """One of the three options occurs."""
     found = [option for option in OPTIONS if option in text]
-    return Finding(bool(found), found[0] if found else f"none of: {' '.join(OPTIONS)}")
+    return CheckResult(bool(found), found[0] if found else f"none of: {' '.join(OPTIONS)}")
 
 
 @kind("detectable_format:number_highlighted_sections", num_highlights=whole)
-def number_highlighted_sections(text: str, num_highlights: int) -> Finding:
+def number_highlighted_sections(text: str, num_highlights: int) -> CheckResult:
     """Stretches of a line in single or double asterisks."""
     single = sum(bool(found[0].strip("*").strip()) for found in _HIGHLIGHT.finditer(text))
     double = sum(bool(found[0].strip("*").strip()) for found in _DOUBLE_HIGHLIGHT.finditer(text))
@@ -74,14 +74,14 @@ def number_highlighted_sections(text: str, num_highlights: int) -> Finding:
 
 
 @kind("detectable_format:multiple_sections", section_spliter=phrase, num_sections=whole)
-def multiple_sections(text: str, section_spliter: str, num_sections: int) -> Finding:
+def multiple_sections(text: str, section_spliter: str, num_sections: int) -> CheckResult:
     """The word that opens a section, followed by a number, occurs so many times at least."""
     opening = re.compile(re.escape(section_spliter) + r"\s?\d")
     return _at_least(sum(1 for _ in opening.finditer(text)), num_sections, "sections")
 
 
 @kind("detectable_format:json_format")
-def json_format(text: str) -> Finding:
+def json_format(text: str) -> CheckResult:
     """The whole is JSON, perhaps in a fence."""
     inside = text.strip()
     for fence in _FENCES:
@@ -89,50 +89,50 @@ def json_format(text: str) -> Finding:
     try:
         json.loads(inside.removesuffix("```").strip())
     except (ValueError, RecursionError):
-        return Finding(False, "no JSON")
-    return Finding(True, "JSON")
+        return CheckResult(False, "no JSON")
+    return CheckResult(True, "JSON")
 
 
 @kind("detectable_format:title")
-def title(text: str) -> Finding:
+def title(text: str) -> CheckResult:
     """A line holds something in double angular brackets: ``<<poem of joy>>``."""
     for line in text.split("\n"):
         opened, closed = line.find("<<"), line.rfind(">>")
         if 0 <= opened < closed - 2 and line[opened:closed].lstrip("<").rstrip(">").strip():
-            return Finding(True, shown(line[opened : closed + 2]))
-    return Finding(False, "no title in << and >>")
+            return CheckResult(True, shown(line[opened : closed + 2]))
+    return CheckResult(False, "no title in << and >>")
 
 
 @kind("combination:two_responses")
-def two_responses(text: str) -> Finding:
+def two_responses(text: str) -> CheckResult:
     """Two different parts with ``******`` between them, perhaps also before and after."""
     parts = [part.strip() for part in text.split("******")]
     if not all(parts[1:-1]):
-        return Finding(False, "an empty response between two dividers")
+        return CheckResult(False, "an empty response between two dividers")
     responses = [part for part in parts if part]
     if len(responses) != 2:
         return exactly(len(responses), 2, "responses")
     same = responses[0] == responses[1]
-    return Finding(not same, "twice the same response" if same else "2 different responses")
+    return CheckResult(not same, "twice the same response" if same else "2 different responses")
 
 
 @kind("combination:repeat_prompt", prompt_to_repeat=phrase)
-def repeat_prompt(text: str, prompt_to_repeat: str) -> Finding:
+def repeat_prompt(text: str, prompt_to_repeat: str) -> CheckResult:
     """The text starts with the prompt, in whatever case."""
     starts = text.strip().lower().startswith(prompt_to_repeat.lower())
-    return Finding(starts, f"{'starts' if starts else 'does not start'} with the prompt")
+    return CheckResult(starts, f"{'starts' if starts else 'does not start'} with the prompt")
 
 
 @kind("startend:end_checker", end_phrase=phrase)
-def end_checker(text: str, end_phrase: str) -> Finding:
+def end_checker(text: str, end_phrase: str) -> CheckResult:
     """The text ends with the phrase, in whatever case; quotation marks after it do not count."""
     ends = text.strip().strip('"').lower().endswith(end_phrase.lower())
-    return Finding(ends, f"{'ends' if ends else 'does not end'} with {shown(end_phrase)}")
+    return CheckResult(ends, f"{'ends' if ends else 'does not end'} with {shown(end_phrase)}")
 
 
 @kind("startend:quotation")
-def quotation(text: str) -> Finding:
+def quotation(text: str) -> CheckResult:
     """The whole is in double quotation marks."""
     inside = text.strip()
     quoted = len(inside) > 1 and inside[0] == inside[-1] == '"'
-    return Finding(quoted, f"{'in' if quoted else 'not in'} quotation marks")
+    return CheckResult(quoted, f"{'in' if quoted else 'not in'} quotation marks")

@@ -15,7 +15,7 @@ from guerdon.rewards.common.parameters import shown
 from guerdon.rewards.instructions import form
 from guerdon.rewards.instructions import words as plain
 from guerdon.rewards.instructions.kinds import (
-    Finding,
+    CheckResult,
     character,
     exactly,
     kind,
@@ -63,10 +63,10 @@ def quantifier(value: Any) -> str:
     return str(value)
 
 
-def _quantified(count: int, wanted: int, how: str, slack: int, noun: str) -> Finding:
+def _quantified(count: int, wanted: int, how: str, slack: int, noun: str) -> CheckResult:
     low = wanted if how == "at least" else wanted - slack if how == "around" else 0
     followed = count >= low and (how == "at least" or count <= wanted + (slack if how == "around" else 0))
-    return Finding(followed, f"{noun}: {count}, wanted {how} {wanted}")
+    return CheckResult(followed, f"{noun}: {count}, wanted {how} {wanted}")
 
 
 def _tenth(number: int) -> int:
@@ -74,20 +74,20 @@ def _tenth(number: int) -> int:
 
 
 @kind("validate_word_constraint", N=whole, quantifier=quantifier)
-def word_constraint(text: str, N: int, quantifier: str) -> Finding:
+def word_constraint(text: str, N: int, quantifier: str) -> CheckResult:
     """So many words, which are what white space separates."""
     return _quantified(len(text.split()), N, quantifier, _tenth(N), "words")
 
 
 @kind("verify_sentence_constraint", N=whole, quantifier=quantifier)
-def sentence_constraint(text: str, N: int, quantifier: str) -> Finding:
+def sentence_constraint(text: str, N: int, quantifier: str) -> CheckResult:
     """So many sentences."""
     count = sum(1 for _ in itertools.islice(sentences(text), N + 2))
     return _quantified(count, N, quantifier, 1, "sentences")
 
 
 @kind("validate_frequency_capital_words", N=whole, quantifier=quantifier)
-def frequency_capital_words(text: str, N: int, quantifier: str) -> Finding:
+def frequency_capital_words(text: str, N: int, quantifier: str) -> CheckResult:
     """So many words in capital letters; a hyphen parts them."""
     return _quantified(
         sum(1 for _ in _CAPITALS.finditer(text)), N, quantifier, _tenth(N), "words in capitals"
@@ -95,58 +95,58 @@ def frequency_capital_words(text: str, N: int, quantifier: str) -> Finding:
 
 
 @kind("verify_keyword_frequency", word=phrase, N=whole)
-def keyword_frequency(text: str, word: str, N: int) -> Finding:
+def keyword_frequency(text: str, word: str, N: int) -> CheckResult:
     """The word occurs exactly so often as a whole word, in whatever case."""
     return exactly(sum(1 for _ in plain.whole_word(word).finditer(text)), N, shown(word))
 
 
 @kind("verify_letter_frequency", letter=character, N=whole)
-def letter_frequency(text: str, letter: str, N: int) -> Finding:
+def letter_frequency(text: str, letter: str, N: int) -> CheckResult:
     """The letter occurs exactly so often, in either case."""
     return exactly(text.lower().count(letter), N, shown(letter))
 
 
 @kind("verify_paragraph_count", N=positive)
-def paragraph_count(text: str, N: int) -> Finding:
+def paragraph_count(text: str, N: int) -> CheckResult:
     """So many paragraphs parted by ``* * *``."""
     return exactly_parted(text.split("* * *"), N)
 
 
 @kind("validate_paragraphs", N=positive, first_word=phrase, i=positive)
-def paragraphs(text: str, N: int, first_word: str, i: int) -> Finding:
+def paragraphs(text: str, N: int, first_word: str, i: int) -> CheckResult:
     """So many paragraphs parted by empty lines, and the ith starts with the word."""
     nth_of(i, N, "i", "N")
     parts = text.strip().split("\n\n")
     if len(parts) != N or not all(map(str.strip, parts)):
         return exactly_parted(["", *parts, ""], N)
     starts = parts[i - 1].lstrip().startswith(first_word)
-    return Finding(
+    return CheckResult(
         starts, f"paragraph {i} {'starts' if starts else 'does not start'} with {shown(first_word)}"
     )
 
 
 @kind("verify_postscript", postscript_marker=phrase)
-def postscript(text: str, postscript_marker: str) -> Finding:
+def postscript(text: str, postscript_marker: str) -> CheckResult:
     """The marker occurs, with something after it."""
     _, marker, after = text.partition(postscript_marker)
     says = "is missing" if not marker else "is there" if after.strip() else "has nothing after it"
-    return Finding(bool(after.strip()), f"{shown(postscript_marker)} {says}")
+    return CheckResult(bool(after.strip()), f"{shown(postscript_marker)} {says}")
 
 
 @kind("validate_choice", options=phrases)
-def choice(text: str, options: Sequence[str]) -> Finding:
+def choice(text: str, options: Sequence[str]) -> CheckResult:
     """One of the options occurs."""
     found = [option for option in options if option in text]
-    return Finding(bool(found), shown(found[0]) if found else "none of the options")
+    return CheckResult(bool(found), shown(found[0]) if found else "none of the options")
 
 
 @kind("validate_uppercase")
-def uppercase(text: str) -> Finding:
+def uppercase(text: str) -> CheckResult:
     """Every letter is a capital one; in which language is not looked at."""
-    return Finding(text.isupper(), f"{'all' if text.isupper() else 'not all'} in capital letters")
+    return CheckResult(text.isupper(), f"{'all' if text.isupper() else 'not all'} in capital letters")
 
 
 @kind("validate_lowercase")
-def lowercase(text: str) -> Finding:
+def lowercase(text: str) -> CheckResult:
     """Every letter is a small one; in which language is not looked at."""
-    return Finding(text.islower(), f"{'all' if text.islower() else 'not all'} in lowercase letters")
+    return CheckResult(text.islower(), f"{'all' if text.islower() else 'not all'} in lowercase letters")

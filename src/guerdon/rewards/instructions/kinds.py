@@ -14,7 +14,7 @@ from guerdon.rewards.common.parameters import shown
 RELATIONS = ("less than", "at least")
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """What checking one text against one instruction found."""
 
     followed: bool
@@ -31,7 +31,7 @@ class Kind:
     """A kind of instruction."""
 
     id: str
-    check: Callable[..., Finding]
+    check: Callable[..., CheckResult]
     arguments: Mapping[str, Reader] | None
     """The reader of each argument; None for a kind that takes whatever there is, as it comes."""
 
@@ -41,10 +41,10 @@ class Instruction:
     """A kind with its arguments, ready to check texts."""
 
     id: str
-    check: Callable[..., Finding]
+    check: Callable[..., CheckResult]
     arguments: Mapping[str, Any]
 
-    def __call__(self, text: str) -> Finding:
+    def __call__(self, text: str) -> CheckResult:
         return self.check(text, **self.arguments)
 
 
@@ -52,10 +52,10 @@ KINDS: dict[str, Kind] = {}
 """The kinds that come with the reward, by id."""
 
 
-def kind(id: str, **arguments: Reader) -> Callable[[Callable[..., Finding]], Callable[..., Finding]]:
+def kind(id: str, **arguments: Reader) -> Callable[[Callable[..., CheckResult]], Callable[..., CheckResult]]:
     """Makes the decorated function the check of the kind ``id``, with a reader for each of its arguments."""
 
-    def entered(check: Callable[..., Finding]) -> Callable[..., Finding]:
+    def entered(check: Callable[..., CheckResult]) -> Callable[..., CheckResult]:
         KINDS[id] = Kind(id, check, arguments)
         return check
 
@@ -160,12 +160,12 @@ def nth_of(nth: int, count: int, name: str, names: str) -> None:
         raise InputError(f"{name} is {nth}, and {names} only {count}")
 
 
-def compared(count: int, wanted: int, how: str, noun: str) -> Finding:
+def compared(count: int, wanted: int, how: str, noun: str) -> CheckResult:
     """Whether a count is ``less than`` or ``at least`` what is wanted."""
     followed = count < wanted if how == "less than" else count >= wanted
-    return Finding(followed, f"{noun}: {count}, wanted {how} {wanted}")
+    return CheckResult(followed, f"{noun}: {count}, wanted {how} {wanted}")
 
 
-def exactly(count: int, wanted: int, noun: str) -> Finding:
+def exactly(count: int, wanted: int, noun: str) -> CheckResult:
     """Whether a count is what is wanted."""
-    return Finding(count == wanted, f"{noun}: {count}, wanted {wanted}")
+    return CheckResult(count == wanted, f"{noun}: {count}, wanted {wanted}")

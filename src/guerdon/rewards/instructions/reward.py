@@ -11,7 +11,7 @@ from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common.parameters import one_of, response_text, shown, yes_or_no
 from guerdon.rewards.instructions import form, functions, length, training, words
-from guerdon.rewards.instructions.kinds import KINDS, Finding, Instruction, Kind
+from guerdon.rewards.instructions.kinds import KINDS, CheckResult, Instruction, Kind
 from guerdon.rewards.instructions.row import instructions_of
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -99,11 +99,11 @@ def _kinds(extra: Any) -> Mapping[str, Kind]:
     return {**KINDS, **{str(id): Kind(str(id), _judged(check), None) for id, check in extra.items()}}
 
 
-def _judged(check: Callable[..., bool]) -> Callable[..., Finding]:
+def _judged(check: Callable[..., bool]) -> Callable[..., CheckResult]:
     @functools.wraps(check)
-    def judged(text: str, **arguments: Any) -> Finding:
+    def judged(text: str, **arguments: Any) -> CheckResult:
         followed = bool(check(text, **arguments))
-        return Finding(followed, "followed" if followed else "not followed")
+        return CheckResult(followed, "followed" if followed else "not followed")
 
     return judged
 
@@ -123,11 +123,11 @@ def _forms(text: str) -> list[str]:
     return list(dict.fromkeys([*forms, *(form.replace("*", "") for form in forms)]))
 
 
-def _found(instruction: Instruction, forms: list[str]) -> Finding:
+def _found(instruction: Instruction, forms: list[str]) -> CheckResult:
     """What is found in the first form that follows the instruction, else in the response as it is."""
     first = instruction(forms[0])
     if not forms[0].strip():
-        return Finding(False, "the response is empty")
+        return CheckResult(False, "the response is empty")
     if first.followed:
         return first
     later = (instruction(form) for form in forms[1:] if form.strip())
@@ -146,5 +146,5 @@ def _names(wanted: list[Instruction]) -> list[str]:
 
 def _reason(metrics: Mapping[str, MetricResult]) -> str:
     broken = [f"{name} ({metric.reason})" for name, metric in metrics.items() if not metric.success]
-    told = f"{len(metrics) - len(broken)} of {len(metrics)} followed"
-    return "; not ".join([told, ", ".join(broken)]) if broken else told
+    summary = f"{len(metrics) - len(broken)} of {len(metrics)} followed"
+    return "; not ".join([summary, ", ".join(broken)]) if broken else summary

@@ -22,8 +22,8 @@ DRAFTS: Mapping[str, str] = {
 }
 """The drafts of JSON Schema, as the parameter has them, and the library's class for each."""
 
-_TOLD_DEPTH = 3
-_TOLD_VALUES = 1_000
+_EXPLAINED_DEPTH = 3
+_EXPLAINED_VALUES = 1_000
 
 Schema = dict[str, Any] | bool
 
@@ -90,7 +90,7 @@ class Validator:
         self._compiled = compiled
         self._error = error
         self._has_branches = '"anyOf"' in text or '"oneOf"' in text
-        self._max_depth = _TOLD_DEPTH if 'Ref"' in text or '"$ref"' in text else MAX_DEPTH
+        self._max_depth = _EXPLAINED_DEPTH if 'Ref"' in text or '"$ref"' in text else MAX_DEPTH
 
     def problem(self, value: Any) -> str:
         """What is wrong with the value, in a line; empty where it is valid."""
@@ -127,7 +127,7 @@ def _is_large(value: Any) -> bool:
     for item in waiting:
         if isinstance(item, dict | list):
             count += len(item)
-            if count > _TOLD_VALUES:
+            if count > _EXPLAINED_VALUES:
                 return True
             waiting.extend(item.values() if isinstance(item, dict) else item)
     return False

@@ -18,7 +18,7 @@ _WAIT_SECONDS = 30.0
 _TABLE = "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, message TEXT NOT NULL) WITHOUT ROWID"
 
 
-class Cache:
+class VerdictCache:
     """A judge's messages by what was asked; only such as hold a verdict are put there.
 
     Each use opens the file anew and waits for others to finish with it, so that threads, processes and forks need
@@ -31,8 +31,8 @@ class Cache:
     @staticmethod
     def key(address: str, body: Mapping[str, Any]) -> str:
         """The key of a request: all of it and where it goes, since all of that decides the verdict."""
-        told = json.dumps([address, body], sort_keys=True, ensure_ascii=True)
-        return hashlib.sha256(told.encode()).hexdigest()
+        content = json.dumps([address, body], sort_keys=True, ensure_ascii=True)
+        return hashlib.sha256(content.encode()).hexdigest()
 
     async def get(self, key: str) -> str | None:
         """The message for a key, where there is one."""

@@ -19,7 +19,7 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+(?:\[[ xX]?\]\s*)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ChecklistItem:
     """One item of a checklist."""
 
     text: str
@@ -33,7 +33,7 @@ class Entry:
         return met == (self.weight >= 0)
 
 
-def entries(value: Any) -> list[Entry]:
+def entries(value: Any) -> list[ChecklistItem]:
     """The items of a checklist: a list, a JSON list in text, lines of text, or texts with their weights.
 
     An item is a text or an object with its text under one of ``criterion``, ``criteria``, ``description``,
@@ -41,7 +41,7 @@ def entries(value: Any) -> list[Entry]:
     otherwise), and perhaps ``essential``. Raises InputError for anything else, and where no weight is left.
 
     >>> entries("- is polite\\n- names a source")[1]
-    Entry(text='names a source', weight=1.0, essential=False)
+    ChecklistItem(text='names a source', weight=1.0, essential=False)
     >>> entries([{"criterion": "is rude", "points": -2}])[0].weight
     -2.0
     """
@@ -74,7 +74,7 @@ def _listed(value: Any) -> list[Any]:
     raise InputError(f"the checklist must be a list of items, not {shown(value)}")
 
 
-def _entry(item: Any, number: int) -> Entry:
+def _entry(item: Any, number: int) -> ChecklistItem:
     what = f"item {number} of the checklist"
     if isinstance(item, str):
         item = {"text": item}
@@ -89,7 +89,7 @@ def _entry(item: Any, number: int) -> Entry:
     essential = item.get("essential", False)
     if not isinstance(essential, bool | type(None)):
         raise InputError(f"{what}: essential must be true or false, not {shown(essential)}")
-    return Entry(text.strip(), _weight(weight, what), bool(essential))
+    return ChecklistItem(text.strip(), _weight(weight, what), bool(essential))
 
 
 def _weight(value: Any, what: str) -> float:
@@ -102,17 +102,17 @@ def _weight(value: Any, what: str) -> float:
     return weight
 
 
-def shown_to_judge(items: Sequence[Entry]) -> str:
+def shown_to_judge(items: Sequence[ChecklistItem]) -> str:
     """The items as the judge reads them; their weights are not its business."""
     return "\n".join(f"{number}. {entry.text}" for number, entry in enumerate(items, 1))
 
 
-def share(items: Sequence[Entry], met: Sequence[bool]) -> float:
+def share(items: Sequence[ChecklistItem], met: Sequence[bool]) -> float:
     """The weights that are met over the positive ones, from 0 to 1; 0 where an essential item came out badly.
 
     Where all items are faults it is the share of the weights that were avoided.
 
-    >>> share([Entry("a", 3), Entry("b", 1), Entry("c", -2)], [True, True, True])
+    >>> share([ChecklistItem("a", 3), ChecklistItem("b", 1), ChecklistItem("c", -2)], [True, True, True])
     0.5
     """
     if any(entry.essential and not entry.is_well(ok) for entry, ok in zip(items, met, strict=True)):

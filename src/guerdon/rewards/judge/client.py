@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import re
 import time
 from collections.abc import Mapping
@@ -12,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from guerdon.errors import InvalidResultError, RemoteError
-from guerdon.rewards.common.http import library, retry_after
-from guerdon.rewards.judge.cache import Cache
-from guerdon.rewards.judge.endpoint import KNOWN, Endpoint
-from guerdon.rewards.judge.prompts import Question
+from guerdon.retry_timing import backoff, retry_after
+from guerdon.rewards.common.http import library
+from guerdon.rewards.judge.cache import VerdictCache
+from guerdon.rewards.judge.endpoint import KNOWN, JudgeEndpoint
+from guerdon.rewards.judge.prompts import JudgeQuestion
 from guerdon.rewards.judge.verdicts import Judgement, bounded, read, schema_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _HINTS: Mapping[int, str] = {
 
 
 @dataclass(slots=True)
-class Tally:
+class Usage:
     """What the questions of one judgement cost so far."""
 
     requests: int = 0
@@ -46,7 +46,7 @@ class Tally:
     cached: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    tokens_told: bool = False
+    tokens_reported: bool = False
     """Whether the server said how many tokens there were."""
 
     def add(self, usage: Any) -> None:
@@ -57,25 +57,25 @@ class Tally:
         asked, given = (n if isinstance(n, int) and not isinstance(n, bool) and n >= 0 else 0 for n in counts)
         self.prompt_tokens += asked
         self.completion_tokens += given
-        self.tokens_told = self.tokens_told or bool(asked or given)
+        self.tokens_reported = self.tokens_reported or bool(asked or given)
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class JudgeClient:
     """How a judge is asked; one for all questions of a judgement."""
 
-    endpoint: Endpoint
+    endpoint: JudgeEndpoint
     session: aiohttp.ClientSession
-    tally: Tally
+    usage: Usage
     temperature: float
     max_tokens: int
     retries: int
     request_seconds: float
     ends: float
     """When the judgement must be over, by the monotonic clock."""
-    cache: Cache | None = None
+    cache: VerdictCache | None = None
 
-    async def judgement(self, question: Question, seed: int) -> Judgement:
+    async def judgement(self, question: JudgeQuestion, seed: int) -> Judgement:
         """The verdict on a question. A message without one is asked for once more, under another seed.
 
         Raises RemoteError where the judge does not answer, InvalidResultError where its messages hold no verdict.
@@ -87,7 +87,7 @@ class Asking:
                 failure = error
         raise failure
 
-    async def _judgement(self, question: Question, seed: int) -> Judgement:
+    async def _judgement(self, question: JudgeQuestion, seed: int) -> Judgement:
         request = {
             "model": self.endpoint.model,
             "messages": list(question.messages),
@@ -99,14 +99,14 @@ class Asking:
             return read(await self._message(request, question), question)
         key = self.cache.key(self.endpoint.address, {**request, "schema": schema_of(question)})
         if (kept := await self.cache.get(key)) is not None:
-            self.tally.cached += 1
+            self.usage.cached += 1
             return read(kept, question)
         message = await self._message(request, question)
         judgement = read(message, question)
         await self.cache.put(key, message)
         return judgement
 
-    async def _message(self, request: Mapping[str, Any], question: Question) -> str:
+    async def _message(self, request: Mapping[str, Any], question: JudgeQuestion) -> str:
         """The judge's message, after as many requests as it takes to learn what its server takes."""
         ways = KNOWN.of(self.endpoint)
         while True:
@@ -129,7 +129,7 @@ class Asking:
         tries = 0
         while True:
             tries += 1
-            self.tally.requests += 1
+            self.usage.requests += 1
             wait = 0.0
             try:
                 async with asyncio.timeout(self.request_seconds):
@@ -139,11 +139,11 @@ class Asking:
             else:
                 answer = _json(content)
                 if isinstance(answer, Mapping):
-                    self.tally.add(answer.get("usage"))
+                    self.usage.add(answer.get("usage"))
                 passing = status in _PASSING or (status >= 500 and status != 501)
                 if not passing and not (status == 200 and not _is_completion(answer)):
                     return status, answer
-                wait = retry_after(headers)
+                wait = retry_after(headers) or 0.0
                 said = self._complaint(answer) if passing else "no chat completion"
                 fault = f"{self.endpoint.url} answered {status}: {said}"
                 if "insufficient_quota" in json.dumps(answer):
@@ -170,9 +170,7 @@ class Asking:
         times = f" ({tries} tries)" if tries > 1 else ""
         if tries > self.retries:
             raise RemoteError(f"{fault}{times}")
-        bound = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(tries - 1, 10))
-        # Jitter: those that failed together do not come back together.
-        wait = max(asked, random.uniform(bound / 2, bound))
+        wait = max(asked, backoff(tries, first=FIRST_WAIT, longest=LONGEST_WAIT))
         if time.monotonic() + wait >= self.ends:
             raise RemoteError(f"{fault}{times}; the next try, in {wait:.3g} s, would come after the deadline")
         await asyncio.sleep(wait)

@@ -17,7 +17,7 @@ MODES = ("json_schema", "json_object", "text")
 _OPTIONAL = ("temperature", "seed", "max_completion_tokens", "max_tokens")
 
 
-class _Environment(Mapping[str, str]):
+class _JudgeVariables(Mapping[str, str]):
     """The variable that decides verdicts, read anew each time; as a mapping it counts in the reward's version."""
 
     def __getitem__(self, name: str) -> str:
@@ -36,11 +36,11 @@ def _variable(name: str) -> str | None:
     return os.environ.get(name, "").strip() or None
 
 
-ENVIRONMENT = _Environment()
+ENVIRONMENT = _JudgeVariables()
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class JudgeEndpoint:
     """A model at an address."""
 
     address: str
@@ -57,7 +57,7 @@ class Endpoint:
         return content.replace(self.key.encode(), b"[redacted]") if self.key else content
 
 
-def endpoint(base_url: str | None, model: str | None, key_variable: str | None) -> Endpoint:
+def endpoint(base_url: str | None, model: str | None, key_variable: str | None) -> JudgeEndpoint:
     """The endpoint that parameters name, else environment variables.
 
     A key of OPENAI_API_KEY goes only to OpenAI's own address and to that of OPENAI_BASE_URL. Raises InputError
@@ -77,7 +77,7 @@ def endpoint(base_url: str | None, model: str | None, key_variable: str | None) 
         )
     if key is not None and not (key.isascii() and key.isprintable()):
         raise InputError("the judge's key holds characters that a header cannot carry")
-    return Endpoint(address, named, key)
+    return JudgeEndpoint(address, named, key)
 
 
 def _text(value: Any, what: str) -> str | None:
@@ -119,7 +119,7 @@ def _checked(address: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class ServerCapabilities:
     """What a server takes of what a request may hold, as far as it is known."""
 
     mode: str = MODES[0]
@@ -138,7 +138,7 @@ class Ways:
             body["response_format"] = {"type": "json_object"}
         return body
 
-    def after(self, complaint: str, body: Mapping[str, Any], *, may_lower: bool) -> Ways | None:
+    def after(self, complaint: str, body: Mapping[str, Any], *, may_lower: bool) -> ServerCapabilities | None:
         """What to try after a server refused a body, by the words in which it did so; None where nothing is left.
 
         What it names is renamed or left out; where it names nothing of it, a form of the answer may be the reason.
@@ -153,22 +153,22 @@ class Ways:
             return replace(self, refused=self.refused | {blamed})
         return self._lower() if "response_format" in body and may_lower else None
 
-    def _lower(self) -> Ways:
+    def _lower(self) -> ServerCapabilities:
         return replace(self, mode=MODES[MODES.index(self.mode) + 1])
 
 
-class _Known:
+class _KnownServers:
     """The ways of the servers that were asked in this process."""
 
     def __init__(self) -> None:
         # Private and mutable, so that it is no part of the reward's version.
-        self._ways: dict[tuple[str, str], Ways] = {}
+        self._ways: dict[tuple[str, str], ServerCapabilities] = {}
 
-    def of(self, endpoint: Endpoint) -> Ways:
-        return self._ways.get((endpoint.address, endpoint.model), Ways())
+    def of(self, endpoint: JudgeEndpoint) -> ServerCapabilities:
+        return self._ways.get((endpoint.address, endpoint.model), ServerCapabilities())
 
-    def learn(self, endpoint: Endpoint, ways: Ways) -> None:
+    def learn(self, endpoint: JudgeEndpoint, ways: ServerCapabilities) -> None:
         self._ways[endpoint.address, endpoint.model] = ways
 
 
-KNOWN = _Known()
+KNOWN = _KnownServers()

@@ -97,7 +97,7 @@ _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JudgeQuestion:
     """One question to a judge, ready to be sent."""
 
     kind: str
@@ -116,7 +116,7 @@ def question(
     items: int = 0,
     system_prompt: str | None = None,
     template: str | None = None,
-) -> Question:
+) -> JudgeQuestion:
     """The question of a ``kind`` about ``blocks`` of text by name; an empty block is left out.
 
     ``system_prompt`` stands in place of our words on the judge's role, ``template`` in place of the task and the
@@ -131,7 +131,7 @@ def question(
     else:
         body = _filled(template, {**dict.fromkeys(texts, ""), **fenced, "points": str(points)})
     form = f"Answer now with one JSON object of this form:\n{_FORMS[kind].format(**values)}"
-    return Question(
+    return JudgeQuestion(
         kind,
         code,
         (
@@ -170,12 +170,12 @@ def fit(text: str) -> str:
 
 def _marks(parts: Sequence[object]) -> tuple[str, str]:
     """Two marks that occur in no text of what is asked, the same for the same question."""
-    told = json.dumps(parts, ensure_ascii=True)
+    content = json.dumps(parts, ensure_ascii=True)
     count = 0
     while True:
-        digest = hashlib.sha256(f"guerdon judge {count} {told}".encode()).hexdigest()
+        digest = hashlib.sha256(f"guerdon judge {count} {content}".encode()).hexdigest()
         mark, code = digest[:16], digest[16:32]
-        if mark not in told and code not in told:
+        if mark not in content and code not in content:
             return mark, code
         count += 1
 

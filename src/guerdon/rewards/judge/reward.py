@@ -12,20 +12,20 @@ from guerdon.reward.binding.annotations import Setting
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common.http import SESSIONS
 from guerdon.rewards.common.parameters import one_of, shown, yes_or_no
-from guerdon.rewards.judge.client import Asking, Tally
-from guerdon.rewards.judge.endpoint import Endpoint, endpoint
+from guerdon.rewards.judge.client import JudgeClient, Usage
+from guerdon.rewards.judge.endpoint import JudgeEndpoint, endpoint
 from guerdon.rewards.judge.inputs import is_empty
-from guerdon.rewards.judge.settings import Manner, manner, whole
-from guerdon.rewards.judge.task import KINDS, Against, Matter, Style, matter_of
+from guerdon.rewards.judge.settings import JudgeSettings, manner, whole
+from guerdon.rewards.judge.task import KINDS, JudgeCriteria, JudgeTask, Style, task_of
 from guerdon.rewards.judge.verdicts import Judgement
-from guerdon.rewards.judge.votes import Vote, combined, metrics_of, told
+from guerdon.rewards.judge.votes import Vote, combined, explanation_of, metrics_of
 from guerdon.types import EvaluateResult, Message
 
 MOST_POINTS = 100
 LEAST_CHARACTERS, MOST_CHARACTERS = 100, 10_000_000
 
 
-@reward_function(timeout=120, ends_itself=True, scale=(0, 1))
+@reward_function(timeout=120, enforces_timeout=True, scale=(0, 1))
 async def judge(
     messages: list[Message],
     ground_truth: Any = None,
@@ -143,7 +143,7 @@ async def judge(
     )
     listed = checklist if checklist is not None else rubrics
     rival = reference_response if reference_response is not None else baseline
-    matter = matter_of(messages, Against(ground_truth, rubric, listed, rival), style)
+    matter = task_of(messages, JudgeCriteria(ground_truth, rubric, listed, rival), style)
     if is_empty(matter.response):
         return _settled(0.0, "the response is empty; nobody was asked", asked, how)
     if matter.response == matter.rival:
@@ -151,19 +151,19 @@ async def judge(
     return await _judged(matter, asked, how)
 
 
-def _settled(score: float, reason: str, asked: Endpoint, how: Manner) -> EvaluateResult:
-    return EvaluateResult(score, reason=reason, metrics=how.costs(asked, Tally()))
+def _settled(score: float, reason: str, asked: JudgeEndpoint, how: JudgeSettings) -> EvaluateResult:
+    return EvaluateResult(score, reason=reason, metrics=how.costs(asked, Usage()))
 
 
-async def _judged(matter: Matter, asked: Endpoint, how: Manner) -> EvaluateResult:
+async def _judged(matter: JudgeTask, asked: JudgeEndpoint, how: JudgeSettings) -> EvaluateResult:
     """The verdict of the judge; where there is none, the failure, with what it cost."""
-    tally = Tally()
+    usage = Usage()
     try:
         async with asyncio.timeout(how.seconds), SESSIONS.session() as session:
-            asking = Asking(
+            asking = JudgeClient(
                 endpoint=asked,
                 session=session,
-                tally=tally,
+                usage=usage,
                 temperature=how.temperature,
                 max_tokens=how.max_tokens,
                 retries=how.retries,
@@ -178,14 +178,14 @@ async def _judged(matter: Matter, asked: Endpoint, how: Manner) -> EvaluateResul
         failure = error
     else:
         score = combined(votes, how.voting)
-        metrics = {**how.costs(asked, tally), **metrics_of(votes, how.votes), **matter.metrics(votes)}
-        return EvaluateResult(score, reason=told(votes, score), metrics=metrics)
+        metrics = {**how.costs(asked, usage), **metrics_of(votes, how.votes), **matter.metrics(votes)}
+        return EvaluateResult(score, reason=explanation_of(votes, score), metrics=metrics)
     failed = EvaluateResult.failure(failure)
-    failed.metrics.update(how.costs(asked, tally))
+    failed.metrics.update(how.costs(asked, usage))
     return failed
 
 
-async def _votes(asking: Asking, matter: Matter, how: Manner) -> list[Vote]:
+async def _votes(asking: JudgeClient, matter: JudgeTask, how: JudgeSettings) -> list[Vote]:
     """The votes that can be read. Raises what ailed the first of the others where these are half of them or more."""
     questions = matter.questions()
 

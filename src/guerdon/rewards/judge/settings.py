@@ -8,9 +8,9 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.rewards.common.parameters import non_negative, one_of, shown
-from guerdon.rewards.judge.cache import Cache
-from guerdon.rewards.judge.client import Tally
-from guerdon.rewards.judge.endpoint import Endpoint
+from guerdon.rewards.judge.cache import VerdictCache
+from guerdon.rewards.judge.client import Usage
+from guerdon.rewards.judge.endpoint import JudgeEndpoint
 from guerdon.rewards.judge.prompts import VERSION
 from guerdon.rewards.judge.votes import VOTINGS
 from guerdon.types import MetricResult
@@ -20,7 +20,7 @@ _MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class JudgeSettings:
     """How a judge is asked."""
 
     votes: int
@@ -33,22 +33,22 @@ class Manner:
     seconds: float
     prompt_price: float | None
     completion_price: float | None
-    cache: Cache | None
+    cache: VerdictCache | None
 
-    def costs(self, endpoint: Endpoint, tally: Tally) -> dict[str, MetricResult]:
+    def costs(self, endpoint: JudgeEndpoint, usage: Usage) -> dict[str, MetricResult]:
         """What a judgement cost, and who gave it."""
         who = f"{endpoint.model}, prompts {VERSION}"
         found = {
             "judge": MetricResult(VERSION, reason=who),
-            "requests": MetricResult(tally.requests),
-            "cached": MetricResult(tally.cached),
+            "requests": MetricResult(usage.requests),
+            "cached": MetricResult(usage.cached),
         }
-        if tally.tokens_told or not tally.requests:
-            found["prompt_tokens"] = MetricResult(tally.prompt_tokens)
-            found["completion_tokens"] = MetricResult(tally.completion_tokens)
+        if usage.tokens_reported or not usage.requests:
+            found["prompt_tokens"] = MetricResult(usage.prompt_tokens)
+            found["completion_tokens"] = MetricResult(usage.completion_tokens)
             if self.prompt_price is not None or self.completion_price is not None:
-                asked = tally.prompt_tokens * (self.prompt_price or 0.0)
-                given = tally.completion_tokens * (self.completion_price or 0.0)
+                asked = usage.prompt_tokens * (self.prompt_price or 0.0)
+                given = usage.completion_tokens * (self.completion_price or 0.0)
                 found["cost"] = MetricResult((asked + given) / _MILLION)
         return found
 
@@ -66,14 +66,14 @@ def manner(
     prompt_price: Any,
     completion_price: Any,
     cache: Any,
-) -> Manner:
+) -> JudgeSettings:
     """The numbers as they come, also as text. Raises InputError for what is out of range."""
     count = whole(votes, "votes", 1, 32)
     heat = non_negative(temperature, "temperature")
     path = cache if cache is not None else os.environ.get(CACHE, "").strip() or None
     if path is not None and not isinstance(path, str | os.PathLike):
         raise InputError(f"cache must be the path of a file, not {shown(path)}")
-    return Manner(
+    return JudgeSettings(
         votes=count,
         voting=one_of(voting, VOTINGS, "voting"),
         temperature=heat if heat is not None else 0.0 if count == 1 else 1.0,
@@ -84,7 +84,7 @@ def manner(
         seconds=_positive(seconds, "seconds"),
         prompt_price=non_negative(prompt_price, "prompt_price"),
         completion_price=non_negative(completion_price, "completion_price"),
-        cache=None if path is None else Cache(path),
+        cache=None if path is None else VerdictCache(path),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.rewards.judge.checklists import Entry, entries, share, shown_to_judge
+from guerdon.rewards.judge.checklists import ChecklistItem, entries, share, shown_to_judge
 from guerdon.rewards.judge.inputs import (
     baseline_of,
     reference_of,
@@ -15,7 +15,7 @@ from guerdon.rewards.judge.inputs import (
     response_of,
     text_of_rubric,
 )
-from guerdon.rewards.judge.prompts import DEFAULT_RUBRIC, FIELDS, Question, check_template, question
+from guerdon.rewards.judge.prompts import DEFAULT_RUBRIC, FIELDS, JudgeQuestion, check_template, question
 from guerdon.rewards.judge.verdicts import Judgement, bounded
 from guerdon.rewards.judge.votes import Vote, of_pair
 from guerdon.types import Message, MetricResult
@@ -25,7 +25,7 @@ _CRITERION = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class JudgeCriteria:
     """What a response is judged by, as the columns and the parameters give it."""
 
     ground_truth: Any = None
@@ -48,17 +48,17 @@ class Style:
 
 
 @dataclass(frozen=True, slots=True)
-class Matter:
+class JudgeTask:
     """A response and what it is judged by."""
 
     style: Style
     response: str
     blocks: Mapping[str, str]
-    items: tuple[Entry, ...] = ()
+    items: tuple[ChecklistItem, ...] = ()
     rival: str = ""
     """Of a pair, the other response."""
 
-    def questions(self) -> tuple[Question, ...]:
+    def questions(self) -> tuple[JudgeQuestion, ...]:
         """What the judge is asked for one vote: of a pair both orders, else one question."""
         if self.style.kind != "pairwise":
             return (self._question({"response": self.response}),)
@@ -67,7 +67,7 @@ class Matter:
             self._question({"response_a": self.rival, "response_b": self.response}),
         )
 
-    def _question(self, judged: Mapping[str, str]) -> Question:
+    def _question(self, judged: Mapping[str, str]) -> JudgeQuestion:
         style = self.style
         return question(
             style.kind,
@@ -106,7 +106,7 @@ class Matter:
         return {"items_met": MetricResult(together), **found}
 
 
-def matter_of(messages: Sequence[Message], against: Against, style: Style) -> Matter:
+def task_of(messages: Sequence[Message], against: JudgeCriteria, style: Style) -> JudgeTask:
     """What there is to judge. Raises InputError where what the kind needs is missing or cannot be read."""
     kind, most = style.kind, style.most
     if style.template is not None:
@@ -121,16 +121,16 @@ def matter_of(messages: Sequence[Message], against: Against, style: Style) -> Ma
                 'kind="checklist" needs items: checklist=, or a column checklist, rubric or rubrics'
             )
         items = tuple(entries(given))
-        return Matter(style, response, {**blocks, "checklist": shown_to_judge(items)}, items)
+        return JudgeTask(style, response, {**blocks, "checklist": shown_to_judge(items)}, items)
     if kind == "reference":
         if not reference:
             raise InputError('kind="reference" needs the reference answer: a column ground_truth or answer')
-        return Matter(style, response, blocks)
+        return JudgeTask(style, response, blocks)
     if kind == "verdict":
         if against.rubric is None:
             raise InputError('kind="verdict" needs the criteria: rubric=, or a column rubric')
-        return Matter(style, response, {**blocks, "criteria": text_of_rubric(against.rubric)})
+        return JudgeTask(style, response, {**blocks, "criteria": text_of_rubric(against.rubric)})
     blocks["rubric"] = text_of_rubric(DEFAULT_RUBRIC if against.rubric is None else against.rubric)
     if kind == "rubric":
-        return Matter(style, response, blocks)
-    return Matter(style, response, blocks, rival=baseline_of(against.baseline, most))
+        return JudgeTask(style, response, blocks)
+    return JudgeTask(style, response, blocks, rival=baseline_of(against.baseline, most))

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from guerdon.checks import reason_of
 from guerdon.errors import InvalidResultError
-from guerdon.rewards.judge.prompts import Question
+from guerdon.rewards.judge.prompts import JudgeQuestion
 
 EXPLANATION = 1000
 """Characters of a judge's explanation that are kept."""
@@ -23,7 +23,7 @@ _BETTER = {"A": 1.0, "B": 0.0, "TIE": 0.5}
 _BLANK = re.compile(r"\s+")
 
 
-class _Form(BaseModel):
+class _VerdictForm(BaseModel):
     """The JSON object that a judge answers with."""
 
     model_config = ConfigDict(extra="ignore", defer_build=True)
@@ -32,7 +32,7 @@ class _Form(BaseModel):
     explanation: str = ""
 
 
-class Grade(_Form):
+class Grade(_VerdictForm):
     score: int
 
     @field_validator("score", mode="before")
@@ -43,19 +43,19 @@ class Grade(_Form):
         return value
 
 
-class Verdict(_Form):
+class PassVerdict(_VerdictForm):
     verdict: Literal["PASS", "FAIL", "NA"]
 
 
-class Correct(_Form):
+class CorrectVerdict(_VerdictForm):
     correct: bool
 
 
-class Better(_Form):
+class PreferenceVerdict(_VerdictForm):
     better: Literal["A", "B", "TIE"]
 
 
-class Item(BaseModel):
+class ItemVerdict(BaseModel):
     """What a judge found of one item of a checklist."""
 
     model_config = ConfigDict(extra="ignore", defer_build=True)
@@ -65,8 +65,8 @@ class Item(BaseModel):
     met: bool
 
 
-class Items(_Form):
-    items: list[Item]
+class ItemVerdicts(_VerdictForm):
+    items: list[ItemVerdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +83,17 @@ class Judgement:
     """Of a checklist, which items are met."""
 
 
-_FORMS: Mapping[str, type[_Form]] = {
+_FORMS: Mapping[str, type[_VerdictForm]] = {
     "rubric": Grade,
-    "verdict": Verdict,
-    "reference": Correct,
-    "pairwise": Better,
-    "checklist": Items,
+    "verdict": PassVerdict,
+    "reference": CorrectVerdict,
+    "pairwise": PreferenceVerdict,
+    "checklist": ItemVerdicts,
 }
 """The model that the answer to a kind of question has to fit."""
 
 
-def schema_of(question: Question) -> dict[str, Any]:
+def schema_of(question: JudgeQuestion) -> dict[str, Any]:
     """The JSON Schema of the answer as structured output takes it: all is required, nothing else let in."""
     explanation = {"type": "string"}
     last: Mapping[str, dict[str, Any]] = {
@@ -121,7 +121,7 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def read(text: str, question: Question) -> Judgement:
+def read(text: str, question: JudgeQuestion) -> Judgement:
     """The verdict in a judge's message: its last JSON object that repeats the code.
 
     Raises InvalidResultError where there is none, or it is not of the form that was asked for.
@@ -138,24 +138,24 @@ def read(text: str, question: Question) -> Judgement:
     return _judgement(form, question)
 
 
-def _judgement(form: Any, question: Question) -> Judgement:
-    if isinstance(form, Items):
+def _judgement(form: Any, question: JudgeQuestion) -> Judgement:
+    if isinstance(form, ItemVerdicts):
         met = {item.number: item.met for item in form.items}
         if sorted(item.number for item in form.items) != list(range(1, question.items + 1)):
             raise InvalidResultError(f"the judge did not decide each of the {question.items} items once")
-        told = [f"{i.number}: {'met' if i.met else 'not met'}. {i.explanation}" for i in form.items]
+        findings = [f"{i.number}: {'met' if i.met else 'not met'}. {i.explanation}" for i in form.items]
         ordered = tuple(met[number] for number in sorted(met))
-        return Judgement(None, f"{sum(ordered)} of {len(ordered)}", bounded(" ".join(told)), ordered)
-    told_why = bounded(form.explanation)
-    if isinstance(form, Verdict):
-        return Judgement(_LABELS[form.verdict], form.verdict, told_why)
-    if isinstance(form, Better):
-        return Judgement(_BETTER[form.better], form.better, told_why)
-    if isinstance(form, Correct):
-        return Judgement(float(form.correct), "correct" if form.correct else "wrong", told_why)
+        return Judgement(None, f"{sum(ordered)} of {len(ordered)}", bounded(" ".join(findings)), ordered)
+    explanation = bounded(form.explanation)
+    if isinstance(form, PassVerdict):
+        return Judgement(_LABELS[form.verdict], form.verdict, explanation)
+    if isinstance(form, PreferenceVerdict):
+        return Judgement(_BETTER[form.better], form.better, explanation)
+    if isinstance(form, CorrectVerdict):
+        return Judgement(float(form.correct), "correct" if form.correct else "wrong", explanation)
     if not 1 <= form.score <= question.points:
         raise InvalidResultError(f"the judge's grade is {form.score}, not from 1 to {question.points}")
-    return Judgement((form.score - 1) / (question.points - 1), str(form.score), told_why)
+    return Judgement((form.score - 1) / (question.points - 1), str(form.score), explanation)
 
 
 def _last_object(text: str, code: str) -> Mapping[str, Any] | None:

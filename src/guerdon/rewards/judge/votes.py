@@ -41,8 +41,8 @@ def of_pair(forwards: Judgement, backwards: Judgement) -> Vote:
     label = "better" if value > 0.5 else "worse" if value < 0.5 else "a tie"
     if one == other:
         return Vote(value, label, forwards.explanation, consistent=True, orders=(one, other))
-    told = f"first shown: {forwards.explanation} Second shown: {backwards.explanation}"
-    return Vote(value, label, told, consistent=False, orders=(one, other))
+    both = f"first shown: {forwards.explanation} Second shown: {backwards.explanation}"
+    return Vote(value, label, both, consistent=False, orders=(one, other))
 
 
 def combined(votes: Sequence[Vote], voting: str) -> float | None:
@@ -65,7 +65,7 @@ def agreement(votes: Sequence[Vote]) -> float:
     return max(Counter(vote.value for vote in votes).values()) / len(votes)
 
 
-def told(votes: Sequence[Vote], score: float | None) -> str:
+def explanation_of(votes: Sequence[Vote], score: float | None) -> str:
     """The judge's explanation: of the vote that is nearest to the score."""
     if score is None:
         best = next(vote for vote in votes if vote.value is None)

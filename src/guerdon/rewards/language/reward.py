@@ -22,7 +22,7 @@ _NOT_A_WORD = re.compile(r"[\d_@/\\=^{}<>|]")
 # A chunk is what is told at once: long enough to be told, short enough to catch a change within a sentence.
 _CHUNK = 10.0
 _CHUNKS = 2_000
-_TOLD, _RULED_OUT, _LIKELY = 0.3, 33.0, 0.1
+_CONFIDENT, _RULED_OUT, _LIKELY = 0.3, 33.0, 0.1
 """The confidence from which a language is told; how many times likelier than the wanted one rules that out; the
 confidence from which the wanted one is not ruled out at all.
 """
@@ -240,8 +240,8 @@ def _counted(chunks: Iterator[_Chunk], code: str) -> Counter[str] | None:
             # Names and abbreviations keep their script in every language.
             if not (chunk.is_name and chunk.words <= _SHORT and chunk.script == "LATIN"):
                 counts[_foreign(chunk)] += chunk.words
-        elif (told := _told(chunk, wanted)) is not None:
-            counts[code if told in wanted else told] += chunk.words
+        elif (detected := _detected(chunk, wanted)) is not None:
+            counts[code if detected in wanted else detected] += chunk.words
         else:
             unsure.append(chunk)
     if not unsure:
@@ -252,7 +252,7 @@ def _counted(chunks: Iterator[_Chunk], code: str) -> Counter[str] | None:
     ours = confidence_in(wanted, ranking)
     if first in wanted or ours >= _LIKELY or 2 * ours >= confidence:
         counts[code] += together.words
-    elif confidence >= _TOLD or (not counts.total() and together.words >= _SHORT):
+    elif confidence >= _CONFIDENT or (not counts.total() and together.words >= _SHORT):
         counts[first] += together.words
     elif not counts.total():
         return None
@@ -265,7 +265,7 @@ def _scripts(code: str) -> set[str]:
     return scripts | {"LATIN"} if not scripts or code in _ALSO_LATIN else scripts
 
 
-def _told(chunk: _Chunk, wanted: frozenset[str]) -> str | None:
+def _detected(chunk: _Chunk, wanted: frozenset[str]) -> str | None:
     """The language of one chunk; None where it cannot be told by itself."""
     ranking = detect(chunk.text)
     first = ranking[0][0]
@@ -275,10 +275,10 @@ def _told(chunk: _Chunk, wanted: frozenset[str]) -> str | None:
 def _is_sure(ranking: list[tuple[str, float]], wanted: frozenset[str]) -> bool:
     """Whether another language is told, and the wanted one ruled out."""
     confidence = ranking[0][1]
-    return confidence >= _TOLD and confidence_in(wanted, ranking) * _RULED_OUT < confidence
+    return confidence >= _CONFIDENT and confidence_in(wanted, ranking) * _RULED_OUT < confidence
 
 
 def _foreign(chunk: _Chunk) -> str:
     """What to call a chunk in a script that the target is not written in."""
     ranking = detect(chunk.text)
-    return ranking[0][0] if ranking[0][1] >= _TOLD else f"{chunk.script.capitalize()} script"
+    return ranking[0][0] if ranking[0][1] >= _CONFIDENT else f"{chunk.script.capitalize()} script"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from guerdon.rewards.math.normal_form import Form, constant, divided
+from guerdon.rewards.math.normal_form import NormalForm, constant, divided
 from guerdon.rewards.math.numeric import real
 from guerdon.rewards.math.quantities import (
     STRICT,
@@ -36,7 +36,7 @@ _HALF_DAY = 720
 
 
 def equal(mine: Value, gold: Value, rules: Rules = STRICT) -> bool | None:
-    """Whether an answer equals a ground truth under some rules; None where this cannot be told.
+    """Whether an answer equals a ground truth under some rules; None where this cannot be decided.
 
     >>> from guerdon.rewards.math.reading import read
     >>> equal(read("2, 1"), read("1, 2")), equal(read("(2, 1)"), read("(1, 2)"))
@@ -168,17 +168,17 @@ def _in_any_order(mine: Sequence[Value], gold: Sequence[Value], rules: Rules) ->
             left.remove(item)
     if len(left) > _MAX_UNPAIRED:
         return False
-    told: bool | None = True
+    decided: bool | None = True
     for item in left:
         results = [equal(item, other, rules) for other in right]
         if True in results:
             del right[results.index(True)]
         elif None in results:
-            told = None
+            decided = None
             del right[results.index(None)]
         else:
             return False
-    return told
+    return decided
 
 
 # Intervals, matrices, ratios, times, bases.
@@ -239,7 +239,7 @@ def _equal_ratios(mine: Value, gold: Value, rules: Rules) -> bool | None:
         return False
 
 
-def _proportions(value: Value) -> list[Form] | None:
+def _proportions(value: Value) -> list[NormalForm] | None:
     if isinstance(value, Quantity) and value.unit is None and not value.is_percent:
         return [value.form, constant(1)]
     if isinstance(value, Ratio) and all(

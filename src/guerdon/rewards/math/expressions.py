@@ -19,8 +19,8 @@ from guerdon.rewards.math.functions import (
 )
 from guerdon.rewards.math.normal_form import (
     CONSTANTS,
-    Form,
-    TooLargeError,
+    ExpressionTooLargeError,
+    NormalForm,
     UndefinedError,
     UnknownError,
     call,
@@ -40,7 +40,7 @@ _MAX_TOWER = 20
 _ANGLES = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
 _INVERSE = {"sin": "arcsin", "cos": "arccos", "tan": "arctan"}
 _STARTS = frozenset({"number", "letter", "call"})
-_DEGREE = Form({frozenset({("pi", 1)}): Fraction(1, 180)}, {frozenset(): 1})
+_DEGREE = NormalForm({frozenset({("pi", 1)}): Fraction(1, 180)}, {frozenset(): 1})
 
 
 class Expression:
@@ -54,7 +54,7 @@ class Expression:
         self._in_angle = 0
         self._depth = 0
 
-    def read(self) -> Form:
+    def read(self) -> NormalForm:
         """The whole expression. Raises UnknownError where the tokens are none."""
         form = self._sum()
         if self.at < len(self.tokens):
@@ -80,7 +80,7 @@ class Expression:
         if self._takes(kind, text) is None:
             raise UnknownError(f"{text} is missing")
 
-    def _sum(self) -> Form:
+    def _sum(self) -> NormalForm:
         sign = self._takes("sign", "+", "-")
         form = self._product()
         if sign is not None and sign.text == "-":
@@ -90,7 +90,7 @@ class Expression:
             form = plus(form, other) if sign.text == "+" else minus(form, other)
         return form
 
-    def _product(self) -> Form:
+    def _product(self) -> NormalForm:
         form = self._signed_factor()
         while True:
             if (sign := self._takes("sign", "*", "/")) is not None:
@@ -110,17 +110,17 @@ class Expression:
             token.kind == "open" and token.text in ("(", "[", "{", "floor", "ceil")
         )
 
-    def _signed_factor(self) -> Form:
+    def _signed_factor(self) -> NormalForm:
         if self._takes("sign", "-"):
             return negative(self._factor())
         self._takes("sign", "+")
         return self._factor()
 
-    def _factor(self) -> Form:
+    def _factor(self) -> NormalForm:
         mixed = self._mixed_number()
         return self._powers(self._atom() if mixed is None else mixed)
 
-    def _mixed_number(self) -> Form | None:
+    def _mixed_number(self) -> NormalForm | None:
         r"""3\frac{1}{2} and 3 1/2 are sums."""
         whole = self._peek()
         if whole.kind != "number" or whole.value is None or "." in whole.text or whole.value.denominator != 1:
@@ -152,7 +152,7 @@ class Expression:
             return int(texts[1][0]), int(texts[1][1]), at + 2
         return None
 
-    def _powers(self, base: Form) -> Form:
+    def _powers(self, base: NormalForm) -> NormalForm:
         """What stands behind a factor: powers, factorials, degrees."""
         while True:
             token = self._peek()
@@ -171,9 +171,9 @@ class Expression:
                 if follows.kind == "sign" and follows.text == "^":
                     raise UnknownError("two powers in a row")
 
-    def _exponent(self, height: int = 1) -> Form:
+    def _exponent(self, height: int = 1) -> NormalForm:
         if height > _MAX_TOWER:
-            raise TooLargeError("a tower of powers")
+            raise ExpressionTooLargeError("a tower of powers")
         sign = self._takes("sign", "-", "+")
         form = self._atom()
         # In plain text powers go from right to left: 9^9^9.
@@ -181,7 +181,7 @@ class Expression:
             form = power(form, self._exponent(height + 1))
         return negative(form) if sign is not None and sign.text == "-" else form
 
-    def _atom(self) -> Form:
+    def _atom(self) -> NormalForm:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise UnknownError("an expression that is nested too deep")
@@ -189,7 +189,7 @@ class Expression:
         self._depth -= 1
         return form
 
-    def _simple(self) -> Form:
+    def _simple(self) -> NormalForm:
         token = self._next()
         if token.kind == "number" and token.value is not None:
             self.is_decimal = self.is_decimal or "." in token.text
@@ -206,14 +206,14 @@ class Expression:
             return absolute(form)
         raise UnknownError(f"what is {token.text or 'the end'} doing here")
 
-    def _group(self, bracket: str) -> Form:
+    def _group(self, bracket: str) -> NormalForm:
         if bracket not in ("(", "[", "{", "floor", "ceil"):
             raise UnknownError("a bracket that holds no expression")
         form = self._sum()
         self._expect("close", bracket)
         return rounded(form, bracket) if bracket in ("floor", "ceil") else form
 
-    def _name(self, name: str) -> Form:
+    def _name(self, name: str) -> NormalForm:
         if name in UNKNOWN_FUNCTIONS and self._peek() == Token("open", "("):
             return call(name, *self._arguments())
         if self._takes("sign", "_"):
@@ -235,7 +235,7 @@ class Expression:
             parts.append(token.text)
         return " ".join(parts)
 
-    def _arguments(self) -> list[Form]:
+    def _arguments(self) -> list[NormalForm]:
         self._expect("open", "(")
         found = [self._sum()]
         while self._takes("comma"):
@@ -243,7 +243,7 @@ class Expression:
         self._expect("close", "(")
         return found
 
-    def _argument(self) -> Form:
+    def _argument(self) -> NormalForm:
         """What a command such as ``frac`` takes: a group, or one digit, or one other token."""
         token = self._peek()
         if token.kind == "number" and len(token.text) > 1 and token.text.isdigit():
@@ -252,7 +252,7 @@ class Expression:
             return constant(int(token.text[0]))
         return self._atom()
 
-    def _call(self, name: str) -> Form:
+    def _call(self, name: str) -> NormalForm:
         if name == "frac":
             over = self._argument()
             return divided(over, self._argument())
@@ -267,14 +267,14 @@ class Expression:
             return self._function(name)
         raise UnknownError(f"the function {name}")
 
-    def _root(self) -> Form:
+    def _root(self) -> NormalForm:
         degree = constant(2)
         if self._takes("open", "["):
             degree = self._sum()
             self._expect("close", "[")
         return root(self._atom(), degree)
 
-    def _logarithm(self, name: str) -> Form:
+    def _logarithm(self, name: str) -> NormalForm:
         base = symbol("e") if name == "ln" else None
         if name == "lg":
             base = constant(10)
@@ -284,7 +284,7 @@ class Expression:
         form = logarithm(self._operand(), base)
         return form if exponent is None else power(form, exponent)
 
-    def _function(self, name: str) -> Form:
+    def _function(self, name: str) -> NormalForm:
         exponent = self._exponent() if self._takes("sign", "^") else None
         if exponent is not None and exponent.rational == -1 and name in _INVERSE:
             name, exponent = _INVERSE[name], None
@@ -296,7 +296,7 @@ class Expression:
             self.has_degrees = degrees
         return form if exponent is None else power(form, exponent)
 
-    def _operand(self) -> Form:
+    def _operand(self) -> NormalForm:
         """What a function is applied to: a group, or the factors up to the next sign or function."""
         if self._peek().kind == "open":
             return self._powers(self._atom())
@@ -308,7 +308,7 @@ class Expression:
         return form
 
 
-def is_name(form: Form) -> bool:
+def is_name(form: NormalForm) -> bool:
     """Whether an expression is only a name: a variable, or a function of what stands in brackets."""
     if len(form.over) != 1 or len(form.under) != 1:
         return False

@@ -12,10 +12,10 @@ from guerdon.rewards.math.normal_form import (
     ONE,
     UNIT,
     Atom,
-    Form,
+    ExpressionTooLargeError,
+    NormalForm,
     Product,
     Rational,
-    TooLargeError,
     UndefinedError,
     UnknownError,
     bits,
@@ -42,11 +42,11 @@ _MAX_STEPS = 30
 """How far a factorial's argument is brought down: (n+2)! is (n+1)(n+2)·n!."""
 
 _HALF_TURN: Product = frozenset({("i", 1), ("pi", 1)})
-Function = Callable[[Form], Form]
+Function = Callable[[NormalForm], NormalForm]
 
 
-def power(base: Form, exponent: Form) -> Form:
-    """Raises UndefinedError, TooLargeError or UnknownError where there is no normal form."""
+def power(base: NormalForm, exponent: NormalForm) -> NormalForm:
+    """Raises UndefinedError, ExpressionTooLargeError or UnknownError where there is no normal form."""
     value = exponent.rational
     if value is None:
         return _symbolic_power(base, exponent)
@@ -60,7 +60,7 @@ def power(base: Form, exponent: Form) -> Form:
     return root_power(base, value)
 
 
-def root(base: Form, degree: Form) -> Form:
+def root(base: NormalForm, degree: NormalForm) -> NormalForm:
     """The root of a whole degree; of a negative number the real one where there is one."""
     value = degree.rational
     if value is None:
@@ -72,7 +72,7 @@ def root(base: Form, degree: Form) -> Form:
     return root_power(base, 1 / value)
 
 
-def _symbolic_power(base: Form, exponent: Form) -> Form:
+def _symbolic_power(base: NormalForm, exponent: NormalForm) -> NormalForm:
     """A power whose exponent is no rational number: each term of the exponent gives a factor."""
     if exponent.under != UNIT or len(base.over) != 1 or base.under != UNIT:
         return call("power", base, exponent)
@@ -100,13 +100,13 @@ def _symbolic_power(base: Form, exponent: Form) -> Form:
     return result
 
 
-def _on_circle(half_turns: Rational) -> Form:
+def _on_circle(half_turns: Rational) -> NormalForm:
     """e to a multiple of iπ."""
-    angle = Form({frozenset({("pi", 1)}): half_turns}, UNIT)
+    angle = NormalForm({frozenset({("pi", 1)}): half_turns}, UNIT)
     return plus(cosine(angle), times(symbol("i"), sine(angle)))
 
 
-def absolute(form: Form) -> Form:
+def absolute(form: NormalForm) -> NormalForm:
     value = form.rational
     if value is not None:
         return constant(abs(value))
@@ -114,7 +114,7 @@ def absolute(form: Form) -> Form:
     return form if side > 0 else negative(form) if side < 0 else call("abs", form)
 
 
-def rounded(form: Form, name: str) -> Form:
+def rounded(form: NormalForm, name: str) -> NormalForm:
     """``floor`` or ``ceil``."""
     value = form.rational
     if value is None:
@@ -125,18 +125,18 @@ def rounded(form: Form, name: str) -> Form:
     return constant(math.floor(value) if name == "floor" else math.ceil(value))
 
 
-def factorial(form: Form) -> Form:
+def factorial(form: NormalForm) -> NormalForm:
     value = form.rational
     if value is None:
         return _symbolic_factorial(form)
     if value.denominator != 1 or value < 0:
         raise UndefinedError("a factorial of what is no natural number")
     if value > _MAX_FACTORIAL:
-        raise TooLargeError("a factorial with too many digits")
+        raise ExpressionTooLargeError("a factorial with too many digits")
     return constant(_factorial(value.numerator))
 
 
-def double_factorial(form: Form) -> Form:
+def double_factorial(form: NormalForm) -> NormalForm:
     """The product of every other number down from one: 7!! is 7·5·3·1."""
     value = form.rational
     if value is None:
@@ -144,7 +144,7 @@ def double_factorial(form: Form) -> Form:
     if value.denominator != 1 or value < 0:
         raise UndefinedError("a factorial of what is no natural number")
     if value > _MAX_FACTORIAL:
-        raise TooLargeError("a factorial with too many digits")
+        raise ExpressionTooLargeError("a factorial with too many digits")
     return constant(math.prod(range(value.numerator, 0, -2)))
 
 
@@ -153,7 +153,7 @@ def _factorial(number: int) -> int:
     return math.factorial(number)
 
 
-def _symbolic_factorial(form: Form) -> Form:
+def _symbolic_factorial(form: NormalForm) -> NormalForm:
     steps = form.over.get(ONE, 0) if form.under == UNIT else 0
     if not isinstance(steps, int) or abs(steps) > _MAX_STEPS:
         return call("factorial", form)
@@ -166,24 +166,24 @@ def _symbolic_factorial(form: Form) -> Form:
     return result
 
 
-def binomial(above: Form, below: Form) -> Form:
+def binomial(above: NormalForm, below: NormalForm) -> NormalForm:
     n, k = above.rational, below.rational
     if n is None or k is None:
         return divided(factorial(above), times(factorial(below), factorial(minus(above, below))))
     if n.denominator != 1 or k.denominator != 1 or n < 0:
         raise UnknownError("a binomial coefficient of fractions")
     if n > _MAX_FACTORIAL:
-        raise TooLargeError("a binomial coefficient with too many digits")
+        raise ExpressionTooLargeError("a binomial coefficient with too many digits")
     return constant(math.comb(int(n), int(k)) if k >= 0 else 0)
 
 
-def logarithm(form: Form, base: Form | None) -> Form:
+def logarithm(form: NormalForm, base: NormalForm | None) -> NormalForm:
     """The logarithm to a base; without a base, ``log`` of which the base is not known."""
     natural = natural_logarithm(form)
     return times(natural, symbol("log")) if base is None else divided(natural, natural_logarithm(base))
 
 
-def natural_logarithm(form: Form) -> Form:
+def natural_logarithm(form: NormalForm) -> NormalForm:
     """A product gives a sum: ln 12 is 2 ln 2 + ln 3."""
     if not form.over:
         raise UndefinedError("the logarithm of zero")
@@ -201,19 +201,19 @@ def natural_logarithm(form: Form) -> Form:
         elif atom == "e":
             inner = constant(1)
         elif isinstance(atom, tuple) and atom[0] == "power" and atom[1] == "e":
-            inner = Form({atom[2]: 1}, UNIT)
+            inner = NormalForm({atom[2]: 1}, UNIT)
         else:
             return call("ln", form)
         result = plus(result, times(constant(exponent), inner))
     return result
 
 
-def _root_constant(value: int) -> Form:
+def _root_constant(value: int) -> NormalForm:
     return root_power(constant(value), Fraction(1, 2))
 
 
 @lru_cache(maxsize=1)
-def _sines() -> Mapping[int, Form]:
+def _sines() -> Mapping[int, NormalForm]:
     """The sines of the angles of the first quarter that have simple roots, by degrees."""
     half = constant(Fraction(1, 2))
     quarter = constant(Fraction(1, 4))
@@ -231,7 +231,7 @@ def _sines() -> Mapping[int, Form]:
     }
 
 
-def sine(form: Form) -> Form:
+def sine(form: NormalForm) -> NormalForm:
     """The sine of an angle in radians."""
     turn = frozenset({("pi", 1)})
     if form.over and (form.under != UNIT or set(form.over) != {turn}):
@@ -244,20 +244,20 @@ def sine(form: Form) -> Form:
     degrees = degrees - 180 if is_negative else degrees
     degrees = 180 - degrees if degrees > 90 else degrees
     known = _sines().get(degrees.numerator) if degrees.denominator == 1 else None
-    result = known or call("sin", Form({turn: lowered(degrees / 180)}, UNIT))
+    result = known or call("sin", NormalForm({turn: lowered(degrees / 180)}, UNIT))
     return negative(result) if is_negative else result
 
 
-def cosine(form: Form) -> Form:
+def cosine(form: NormalForm) -> NormalForm:
     turn = frozenset({("pi", 1)})
     if not form.over or (form.under == UNIT and set(form.over) == {turn}):
-        return sine(plus(form, Form({turn: Fraction(1, 2)}, UNIT)))
+        return sine(plus(form, NormalForm({turn: Fraction(1, 2)}, UNIT)))
     if form.under == UNIT and len(form.over) == 1 and next(iter(form.over.values())) < 0:
         form = negative(form)
     return call("cos", form)
 
 
-def determinant(rows: Sequence[Sequence[Form]]) -> Form:
+def determinant(rows: Sequence[Sequence[NormalForm]]) -> NormalForm:
     """A determinant, along its first row."""
     if len(rows) > _MAX_DETERMINANT or any(len(row) != len(rows) for row in rows):
         raise UnknownError("a determinant")

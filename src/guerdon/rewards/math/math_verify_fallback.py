@@ -1,4 +1,4 @@
-"""math-verify, for what has no normal form here or cannot be told by it."""
+"""math-verify, for what has no normal form here or is not decided by it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HUNDRED = Fraction(100)
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class MathVerifyParse:
     """A text as math-verify reads it."""
 
     expression: Any
@@ -33,11 +33,11 @@ class Parsed:
 
 
 @lru_cache(maxsize=1024)
-def parsed(text: str) -> Parsed:
+def parsed(text: str) -> MathVerifyParse:
     """What math-verify reads in a text; only in the text as a whole."""
     bare = _PERCENT.sub("", text)
     if _PERCENT.search(bare):
-        return Parsed(None, True)
+        return MathVerifyParse(None, True)
     # Doubled braces mean nothing, but each pair doubles the time of the parser.
     while (simpler := _DOUBLED.sub(r"{\1}", bare)) != bare:
         bare = simpler
@@ -45,7 +45,7 @@ def parsed(text: str) -> Parsed:
     library = math_verify()
     config = [library.LatexExtractionConfig(try_extract_without_anchor=False)]
     found = library.parse(rf"\boxed{{{bare}}}", config, fallback_mode="no_fallback", parsing_timeout=None)
-    return Parsed(found[0] if found else None, simpler != text)
+    return MathVerifyParse(found[0] if found else None, simpler != text)
 
 
 def agrees(text: str, gold: str, asks_percent: bool) -> bool:
@@ -55,7 +55,7 @@ def agrees(text: str, gold: str, asks_percent: bool) -> bool:
     return all(_verified(parsed(part), parsed(gold), asks_percent) for part in [*parts[-1:], *links])
 
 
-def _verified(mine: Parsed, gold: Parsed, asks_percent: bool) -> bool:
+def _verified(mine: MathVerifyParse, gold: MathVerifyParse, asks_percent: bool) -> bool:
     """Whether math-verify finds two texts equal, of which each may be a percentage."""
     if mine.expression is None or gold.expression is None:
         return False
@@ -102,7 +102,7 @@ def _is_news(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith("Timeout is disabled")
 
 
-# math-verify warns when it is told to leave deadlines to its caller, which is what is meant here.
+# math-verify warns where the caller keeps the deadlines, as here.
 for _name in ("math_verify.parser", "math_verify.grader"):
     logging.getLogger(_name).addFilter(_is_news)
 

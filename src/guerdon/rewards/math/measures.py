@@ -8,7 +8,7 @@ from guerdon.rewards.math.expressions import Expression
 from guerdon.rewards.math.normal_form import (
     ONE,
     UNIT,
-    Form,
+    NormalForm,
     Rational,
     UnknownError,
     constant,
@@ -150,5 +150,5 @@ def as_measure(value: Quantity) -> Quantity | None:
     over = [f"{letter}^{exponent}" for letter, exponent in letters.items() if exponent > 0]
     under = [f"/ {letter}^{-exponent}" for letter, exponent in letters.items() if exponent < 0]
     kept = frozenset((atom, exponent) for atom, exponent in terms if atom not in letters)
-    bare = Form({kept or ONE: factor}, UNIT)
+    bare = NormalForm({kept or ONE: factor}, UNIT)
     return Quantity(bare, value.is_decimal, value.places, False, unit(" ".join([*over, *under])))

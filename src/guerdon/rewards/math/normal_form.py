@@ -31,7 +31,7 @@ MAX_BITS = 400_000
 """Bits that a number may have."""
 
 
-class TooLargeError(ArithmeticError):
+class ExpressionTooLargeError(ArithmeticError):
     """An expression has a definite value that is beyond evaluation."""
 
 
@@ -44,7 +44,7 @@ class UnknownError(ArithmeticError):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class NormalForm:
     """The quotient of two sums."""
 
     over: Sum
@@ -67,14 +67,14 @@ class Form:
 UNIT: Sum = {ONE: 1}
 
 
-def constant(value: Rational) -> Form:
+def constant(value: Rational) -> NormalForm:
     """A rational number."""
-    return Form({ONE: lowered(value)} if value else {}, UNIT)
+    return NormalForm({ONE: lowered(value)} if value else {}, UNIT)
 
 
-def symbol(atom: Atom) -> Form:
+def symbol(atom: Atom) -> NormalForm:
     """A variable, or a constant with a name."""
-    return Form({frozenset({(atom, 1)}): 1}, UNIT)
+    return NormalForm({frozenset({(atom, 1)}): 1}, UNIT)
 
 
 def lowered(value: Rational) -> Rational:
@@ -82,60 +82,60 @@ def lowered(value: Rational) -> Rational:
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
 
-def call(name: str, *arguments: Form) -> Form:
+def call(name: str, *arguments: NormalForm) -> NormalForm:
     """A function of expressions that stays as it is."""
     return symbol(("call", name, tuple(each.key() for each in arguments)))
 
 
-def negative(form: Form) -> Form:
-    return Form({product: -value for product, value in form.over.items()}, form.under)
+def negative(form: NormalForm) -> NormalForm:
+    return NormalForm({product: -value for product, value in form.over.items()}, form.under)
 
 
-def plus(left: Form, right: Form) -> Form:
+def plus(left: NormalForm, right: NormalForm) -> NormalForm:
     if left.under == right.under:
-        return Form(_plus(left.over, right.over), left.under)
+        return NormalForm(_plus(left.over, right.over), left.under)
     over = _plus(_times(left.over, right.under), _times(right.over, left.under))
-    return Form(over, _times(left.under, right.under))
+    return NormalForm(over, _times(left.under, right.under))
 
 
-def minus(left: Form, right: Form) -> Form:
+def minus(left: NormalForm, right: NormalForm) -> NormalForm:
     return plus(left, negative(right))
 
 
-def times(left: Form, right: Form) -> Form:
+def times(left: NormalForm, right: NormalForm) -> NormalForm:
     if left.under == UNIT and right.under == UNIT:
-        return Form(_times(left.over, right.over), UNIT)
+        return NormalForm(_times(left.over, right.over), UNIT)
     return quotient(_times(left.over, right.over), _times(left.under, right.under))
 
 
-def divided(left: Form, right: Form) -> Form:
+def divided(left: NormalForm, right: NormalForm) -> NormalForm:
     """Raises UndefinedError for a division by what is plainly zero."""
     return times(left, inverse(right))
 
 
-def inverse(form: Form) -> Form:
+def inverse(form: NormalForm) -> NormalForm:
     if not form.over:
         raise UndefinedError("a division by zero")
     return quotient(form.under, form.over)
 
 
-def quotient(over: Sum, under: Sum) -> Form:
+def quotient(over: Sum, under: Sum) -> NormalForm:
     """A quotient; a divisor of one term goes into the dividend."""
     if not under:
         raise UndefinedError("a division by zero")
     if len(under) > 1:
-        return Form(over, under)
+        return NormalForm(over, under)
     ((product, value),) = under.items()
     factor: Rational = Fraction(1, 1) / value
     if not product:
-        return Form({key: lowered(each * factor) for key, each in over.items()}, UNIT)
+        return NormalForm({key: lowered(each * factor) for key, each in over.items()}, UNIT)
     if any(isinstance(atom, tuple) and atom[0] == "sum" for atom, _ in product):
         return _without_roots_below(over, product, factor)
     upside = reduced({atom: -exponent for atom, exponent in product}, factor)
-    return Form(_times(over, upside), UNIT)
+    return NormalForm(_times(over, upside), UNIT)
 
 
-def _without_roots_below(over: Sum, product: Product, factor: Rational) -> Form:
+def _without_roots_below(over: Sum, product: Product, factor: Rational) -> NormalForm:
     """A quotient by a product with roots of sums: 1/√s is √s/s."""
     upside: dict[Atom, Rational] = {}
     below: Sum = UNIT
@@ -184,7 +184,7 @@ def _times(left: Sum, right: Sum) -> Sum:
         for other, coefficient in right.items():
             value = factor * coefficient
             if bits(value) > MAX_BITS:
-                raise TooLargeError("a number with too many digits")
+                raise ExpressionTooLargeError("a number with too many digits")
             if not one or not other:
                 _add(result, one or other, value)
                 continue
@@ -237,17 +237,17 @@ def reduced(exponents: dict[Atom, Rational], value: Rational) -> Sum:
 
 
 def power_of_rational(base: Rational, exponent: int) -> Rational:
-    """A rational number to a whole power. Raises TooLargeError where it has too many digits."""
+    """A rational number to a whole power. Raises ExpressionTooLargeError where it has too many digits."""
     if not base:
         if exponent < 0:
             raise UndefinedError("a division by zero")
         return int(exponent == 0)
     if abs(base) != 1 and bits(base) * abs(exponent) > MAX_BITS:
-        raise TooLargeError("a power with too many digits")
+        raise ExpressionTooLargeError("a power with too many digits")
     return lowered(Fraction(base) ** exponent) if exponent < 0 else lowered(base**exponent)
 
 
-def atoms(form: Form) -> Iterator[Atom]:
+def atoms(form: NormalForm) -> Iterator[Atom]:
     """All atoms, those inside of others as well."""
     for sums in (form.over, form.under):
         yield from _inside(sums.keys())
@@ -275,7 +275,7 @@ def _below(atom: tuple[Any, ...]) -> Iterator[Atom]:
             yield from _inside(key for key, _ in under)
 
 
-def variables(form: Form) -> frozenset[str]:
+def variables(form: NormalForm) -> frozenset[str]:
     """The names of the variables in an expression."""
     return frozenset(atom for atom in atoms(form) if isinstance(atom, str) and atom not in CONSTANTS)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from guerdon.rewards.math.normal_form import Atom, Form, Rational, Sum, UnknownError, variables
+from guerdon.rewards.math.normal_form import Atom, NormalForm, Rational, Sum, UnknownError, variables
 
 DIGITS = 60
 _GUARD = 20
@@ -22,8 +22,8 @@ _POINTS: tuple[tuple[str, ...], ...] = (
 )
 
 
-def sign(form: Form) -> int:
-    """The sign of a real constant; 0 where there are variables in it, or it cannot be told."""
+def sign(form: NormalForm) -> int:
+    """The sign of a real constant; 0 where there are variables in it, or it cannot be decided."""
     if variables(form):
         return 0
     value = approximate(form)
@@ -32,7 +32,7 @@ def sign(form: Form) -> int:
     return 1 if value.real > 0 else -1
 
 
-def approximate(form: Form) -> Any:
+def approximate(form: NormalForm) -> Any:
     """The value of a constant as a complex number of 60 digits (mpmath); None where there is none."""
     import mpmath
 
@@ -51,8 +51,8 @@ def differs(difference: Sum) -> bool | None:
     """Whether a sum is not zero, at points chosen once for all; None where no point tells anything."""
     import mpmath
 
-    names = sorted(variables(Form(difference, {})))
-    told = None
+    names = sorted(variables(NormalForm(difference, {})))
+    decided = None
     with mpmath.workdps(DIGITS):
         for point in _POINTS if names else _POINTS[:1]:
             values = {name: mpmath.mpf(point[at % 5]) + at // 5 for at, name in enumerate(names)}
@@ -64,8 +64,8 @@ def differs(difference: Sum) -> bool | None:
             # At negative points only what is real says something: roots have other branches there.
             if not is_nothing and (total.imag == 0 or point is not _POINTS[-1]):
                 return True
-            told = False
-    return told
+            decided = False
+    return decided
 
 
 def _is_nothing(total: Any, magnitude: Any) -> bool:
@@ -174,7 +174,7 @@ def _whole(value: Any, name: str) -> Any:
     return mpmath.floor(value.real) if name == "floor" else mpmath.ceil(value.real)
 
 
-def real(form: Form) -> Any:
+def real(form: NormalForm) -> Any:
     """The value of a real constant to 60 digits (mpmath); None where it is none."""
     value = None if variables(form) else approximate(form)
     return None if value is None or value.imag else value.real

@@ -11,7 +11,7 @@ from guerdon.rewards.math.functions import UNKNOWN_FUNCTIONS
 from guerdon.rewards.math.measures import as_measure
 from guerdon.rewards.math.normal_form import (
     UNIT,
-    Form,
+    NormalForm,
     UnknownError,
     atoms,
     constant,
@@ -53,16 +53,16 @@ _SMALL_C, _LARGE_C = frozenset({("c", 1)}), frozenset({("C", 1)})
 
 
 def every(results: Iterable[bool | None]) -> bool | None:
-    told: bool | None = True
+    decided: bool | None = True
     for result in results:
         if result is False:
             return False
-        told = None if result is None else told
-    return told
+        decided = None if result is None else decided
+    return decided
 
 
-def equal_forms(mine: Form, gold: Form) -> bool | None:
-    """Whether two expressions are equal; None where this cannot be told."""
+def equal_forms(mine: NormalForm, gold: NormalForm) -> bool | None:
+    """Whether two expressions are equal; None where this cannot be decided."""
     if mine.key() == gold.key():
         return True
     if mine.rational is not None and gold.rational is not None:
@@ -78,7 +78,7 @@ def equal_forms(mine: Form, gold: Form) -> bool | None:
     return False if differs(difference.over) else None
 
 
-def _independent(form: Form) -> bool:
+def _independent(form: NormalForm) -> bool:
     """Whether the atoms are such that no sum of different products of them is zero."""
     has_pi = has_e = False
     for atom in atoms(form):
@@ -90,15 +90,15 @@ def _independent(form: Form) -> bool:
 
 
 def equal_quantities(mine: Quantity, gold: Quantity, rules: Rules) -> bool | None:
-    """Whether an answer equals a ground truth; None where this cannot be told."""
+    """Whether an answer equals a ground truth; None where this cannot be decided."""
     mine = _with_constant(mine, gold)
-    told: bool | None = False
+    decided: bool | None = False
     for first, second in _readings(mine, gold):
         result = _equal_in_units(first, second, rules)
         if result:
             return True
-        told = None if result is None else told
-    return told
+        decided = None if result is None else decided
+    return decided
 
 
 def _with_constant(mine: Quantity, gold: Quantity) -> Quantity:
@@ -107,8 +107,8 @@ def _with_constant(mine: Quantity, gold: Quantity) -> Quantity:
         over = mine.form.over
         if mine.form.under == gold.form.under == UNIT and over[_SMALL_C] == gold.form.over[_LARGE_C] == 1:
             kept = {product: value for product, value in over.items() if product != _SMALL_C}
-            if "C" not in variables(mine.form) and "c" not in variables(Form(kept, UNIT)):
-                return replace(mine, form=Form({**kept, _LARGE_C: 1}, UNIT))
+            if "C" not in variables(mine.form) and "c" not in variables(NormalForm(kept, UNIT)):
+                return replace(mine, form=NormalForm({**kept, _LARGE_C: 1}, UNIT))
     return mine
 
 
@@ -131,13 +131,13 @@ def _equal_in_units(mine: Quantity, gold: Quantity, rules: Rules) -> bool | None
     converted = _converted(mine, gold, rules)
     if converted is None:
         return False
-    told: bool | None = False
+    decided: bool | None = False
     for each in converted:
         result = _equal_in_percent(each, gold, rules)
         if result:
             return True
-        told = None if result is None else told
-    return told
+        decided = None if result is None else decided
+    return decided
 
 
 def _is_known(measured: Unit | None) -> bool:
@@ -195,14 +195,14 @@ def _equal_in_percent(mine: Quantity, gold: Quantity, rules: Rules) -> bool | No
         factors = (1 / _HUNDRED, Fraction(1)) if rules.asks_percent else (1 / _HUNDRED,)
     else:
         factors = (Fraction(1), _HUNDRED)  # 50 and 0.5 both stand for 50 %
-    told: bool | None = False
+    decided: bool | None = False
     for factor in factors:
         each = mine if factor == 1 else replace(mine, form=times(mine.form, constant(lowered(factor))))
         result = _equal_numbers(each, gold, factor, rules)
         if result:
             return True
-        told = None if result is None else told
-    return told
+        decided = None if result is None else decided
+    return decided
 
 
 def _equal_numbers(mine: Quantity, gold: Quantity, factor: Fraction, rules: Rules) -> bool | None:
@@ -218,7 +218,7 @@ def _equal_numbers(mine: Quantity, gold: Quantity, factor: Fraction, rules: Rule
     return _is_close(*pair, mine, gold, factor, rules)
 
 
-def _numbers(mine: Form, gold: Form) -> tuple[Any, Any] | None:
+def _numbers(mine: NormalForm, gold: NormalForm) -> tuple[Any, Any] | None:
     """Both values, exact where both are rational."""
     first, second = mine.rational, gold.rational
     if first is not None and second is not None:
@@ -262,7 +262,7 @@ def _rounds(apart: Any, value: Any, answer: Quantity, truth: Quantity, factor: F
     )
 
 
-def proportional(mine: Form, gold: Form, positive: bool) -> bool | None:
+def proportional(mine: NormalForm, gold: NormalForm, positive: bool) -> bool | None:
     """Whether one expression is the other times a number, of which ``positive`` asks that it is more than 0."""
     if not mine.over or not gold.over:
         return not mine.over and not gold.over

@@ -32,7 +32,7 @@ from guerdon.rewards.math.values import (
     Word,
     as_interval,
 )
-from guerdon.rewards.math.words import REALS, special_words, spoken, value_of_words, whole_number
+from guerdon.rewards.math.words import REALS, lower_words, special_words, value_of_words, whole_number
 
 MAX_ITEMS = 200
 MAX_DIGITS = 1_000
@@ -48,7 +48,7 @@ def read(text: str, grouped: bool = True) -> Value:
     """The value of a text; ``grouped`` says whether a comma may stand between thousands.
 
     Raises UnknownError where it is no mathematics that is read here, UndefinedError where it has no value,
-    TooLargeError where it has one beyond evaluation.
+    ExpressionTooLargeError where it has one beyond evaluation.
 
     >>> from guerdon.rewards.math.values import Collection
     >>> isinstance(read(r"\\{1, 2\\}"), Collection)
@@ -191,7 +191,7 @@ def _relation(found: Sequence[Token], depths: Sequence[int]) -> Value:
 def _side(part: Sequence[Token]) -> Value:
     """One side of a relation; words on it are a name."""
     if all(token.kind == "text" for token in part):
-        return Word(spoken(" ".join(token.text for token in part)))
+        return Word(lower_words(" ".join(token.text for token in part)))
     return _element(part)
 
 

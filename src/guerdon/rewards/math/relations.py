@@ -8,7 +8,7 @@ from fractions import Fraction
 from guerdon.rewards.math.expressions import is_name
 from guerdon.rewards.math.normal_form import (
     ONE,
-    Form,
+    NormalForm,
     UnknownError,
     atoms,
     minus,
@@ -215,7 +215,7 @@ def _are_functions(first: Value, second: Value) -> bool:
     return len(others) == 1 and any(isinstance(atom, tuple) for atom in atoms(others[0]))
 
 
-def _difference(relation: Relation) -> Form | None:
+def _difference(relation: Relation) -> NormalForm | None:
     """The left side minus the right one, without what it is divided by."""
     left, right = relation.sides
     if not isinstance(left, Quantity) or not isinstance(right, Quantity):

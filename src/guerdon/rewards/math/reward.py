@@ -13,13 +13,13 @@ from typing import Any
 
 from guerdon.errors import DeadlineError, InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.answers.final import PLACES, POLICIES, Answer, clean, final_answer, readable
+from guerdon.rewards.answers.final import PLACES, POLICIES, FinalAnswer, clean, final_answer, readable
 from guerdon.rewards.answers.numbers import normal
 from guerdon.rewards.common.parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
 from guerdon.rewards.math.choices import labelled, letter_alone
 from guerdon.rewards.math.equality import equal
 from guerdon.rewards.math.math_verify_fallback import agrees, math_verify, parsed
-from guerdon.rewards.math.normal_form import TooLargeError, UndefinedError, UnknownError, variables
+from guerdon.rewards.math.normal_form import ExpressionTooLargeError, UndefinedError, UnknownError, variables
 from guerdon.rewards.math.quantities import Rules
 from guerdon.rewards.math.reading import read
 from guerdon.rewards.math.tokens import is_word
@@ -148,14 +148,14 @@ def math(
     return EvaluateResult(float(right), reason=reason, metrics={"answer_found": found})
 
 
-def _whole_response(text: str) -> Answer | None:
+def _whole_response(text: str) -> FinalAnswer | None:
     """A response that is one short line, such as "There is no solution."."""
     line = clean(text.strip()) if len(text) <= _LINE else ""
-    return Answer(line, "the response") if line and "\n" not in line else None
+    return FinalAnswer(line, "the response") if line and "\n" not in line else None
 
 
 @dataclass(frozen=True, slots=True)
-class _Gold:
+class _Reference:
     """A ground truth that was read."""
 
     text: str
@@ -212,7 +212,7 @@ def _gold_text(ground_truth: Any) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _gold_of(text: str) -> _Gold:
+def _gold_of(text: str) -> _Reference:
     """The ground truth in a text. Raises InputError where there is none that can be read."""
     said = readable(text)
     marked = final_answer(said, _GOLD_PLACES, "last") if _MAY_MARK.search(said) else None
@@ -222,18 +222,18 @@ def _gold_of(text: str) -> _Gold:
     words, plain = _words(wanted), normal(wanted)
     value = _reading(wanted)
     if _is_said(wanted) and (special := special_words(plain)) is not None:
-        return _Gold(wanted, special, words, plain)
+        return _Reference(wanted, special, words, plain)
     if _is_said(wanted):
-        return _Gold(wanted, None, words, plain, is_prose=True)
-    if isinstance(value, TooLargeError):
+        return _Reference(wanted, None, words, plain, is_prose=True)
+    if isinstance(value, ExpressionTooLargeError):
         raise DeadlineError(f"the ground truth {shown(wanted)} cannot be evaluated: {value}")
     if not isinstance(value, ArithmeticError):
-        return _Gold(wanted, value, words, plain)
+        return _Reference(wanted, value, words, plain)
     if _has_words(wanted):
-        return _Gold(wanted, None, words, plain, is_prose=True)
+        return _Reference(wanted, None, words, plain, is_prose=True)
     if isinstance(value, UndefinedError) or parsed(wanted).expression is None:
         raise InputError(f"the ground truth {shown(text)} cannot be read as mathematics")
-    return _Gold(wanted, None, words, plain)
+    return _Reference(wanted, None, words, plain)
 
 
 def _is_digits(text: str) -> bool:
@@ -260,7 +260,7 @@ def _reading(text: str, grouped: bool = True) -> Value | ArithmeticError:
     """The value of a text, or why there is none."""
     try:
         return read(text, grouped)
-    except (UnknownError, UndefinedError, TooLargeError) as error:
+    except (UnknownError, UndefinedError, ExpressionTooLargeError) as error:
         return error
 
 
@@ -277,7 +277,7 @@ def _refusal(text: str) -> str | None:
     return "its brackets are nested too deep" if deepest > MAX_DEPTH else None
 
 
-def _verdict(answer: Answer, golds: Sequence[_Gold], rules: Rules) -> tuple[bool, str]:
+def _verdict(answer: FinalAnswer, golds: Sequence[_Reference], rules: Rules) -> tuple[bool, str]:
     """Whether the response stands by a right answer and by no other, and why."""
     if answer.retracted:
         return False, f"the answer {shown(answer.text)} is denied or taken back"
@@ -286,13 +286,13 @@ def _verdict(answer: Answer, golds: Sequence[_Gold], rules: Rules) -> tuple[bool
         if right:
             return right, reason
     right, reason = _judge(answer, golds, rules)
-    for rival in answer.rivals if right else ():
-        if not _judge(Answer(rival, answer.how), golds, rules)[0]:
-            return False, f"the response also answers {shown(rival)}"
+    for alternative in answer.alternatives if right else ():
+        if not _judge(FinalAnswer(alternative, answer.how), golds, rules)[0]:
+            return False, f"the response also answers {shown(alternative)}"
     return right, reason
 
 
-def _judge(answer: Answer, golds: Sequence[_Gold], rules: Rules) -> tuple[bool, str]:
+def _judge(answer: FinalAnswer, golds: Sequence[_Reference], rules: Rules) -> tuple[bool, str]:
     """Whether the answer is right, and why."""
     if refusal := _refusal(answer.text):
         return False, f"the answer cannot be read: {refusal}"
@@ -304,13 +304,13 @@ def _judge(answer: Answer, golds: Sequence[_Gold], rules: Rules) -> tuple[bool, 
     return False, f"{_shown(answer.text)} is not {' or '.join(_shown(gold.text) for gold in golds[:5])}"
 
 
-def _objection(answer: Answer, golds: Sequence[_Gold]) -> str | None:
+def _objection(answer: FinalAnswer, golds: Sequence[_Reference]) -> str | None:
     """What the answer says besides an answer."""
     if special_words(answer.text) is not None:
         return None
-    told = _DENIES if answer.how in _SENTENCES else _DENIES | _SAYS
+    excluded = _DENIES if answer.how in _SENTENCES else _DENIES | _SAYS
     meant = frozenset[str]().union(*(gold.words for gold in golds))
-    if said := sorted((_words(answer.text) & told) - meant):
+    if said := sorted((_words(answer.text) & excluded) - meant):
         return f"the answer {shown(answer.text)} makes a statement ({', '.join(said)})"
     return "the answer is taken back at once" if _TAKEN_BACK.match(answer.rest) else None
 
@@ -322,7 +322,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word.lower().replace("’", "'") for word in found)
 
 
-def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
+def _is_right(text: str, gold: _Reference, rules: Rules) -> bool:
     """Whether a text equals the ground truth. Raises DeadlineError for a number beyond evaluation."""
     wanted = gold.plain
     if _is_digits(text) and _is_digits(wanted) and rules.relative is None and rules.absolute is None:
@@ -340,18 +340,18 @@ def _is_right(text: str, gold: _Gold, rules: Rules) -> bool:
     value = _reading(text)
     if gold.is_prose:
         return isinstance(value, Word) and value == value_of_words(wanted)
-    if isinstance(value, TooLargeError):
+    if isinstance(value, ExpressionTooLargeError):
         raise DeadlineError(f"the answer {shown(text)} cannot be evaluated: {value}")
     if isinstance(value, UndefinedError):
         return False
-    told: bool | None = None
+    decided: bool | None = None
     if not isinstance(value, ArithmeticError) and gold.value is not None:
-        told = _is_equal(value, gold.value, rules)
-        if told is False and isinstance(value, Collection) is not isinstance(gold.value, Collection):
+        decided = _is_equal(value, gold.value, rules)
+        if decided is False and isinstance(value, Collection) is not isinstance(gold.value, Collection):
             # 100,200 may be one number or two; beside a list it is two.
-            told = _is_equal(_reading(text, False), _reading(gold.text, False), rules)
-    if told is not None or not _may_ask(text, gold, rules):
-        return bool(told)
+            decided = _is_equal(_reading(text, False), _reading(gold.text, False), rules)
+    if decided is not None or not _may_ask(text, gold, rules):
+        return bool(decided)
     return agrees(text, gold.text, rules.asks_percent)
 
 
@@ -360,11 +360,11 @@ def _is_equal(mine: Value | ArithmeticError, gold: Value | ArithmeticError, rule
         return False
     try:
         return equal(mine, gold, rules)
-    except (UnknownError, UndefinedError, TooLargeError):
+    except (UnknownError, UndefinedError, ExpressionTooLargeError):
         return None
 
 
-def _may_ask(text: str, gold: _Gold, rules: Rules) -> bool:
+def _may_ask(text: str, gold: _Reference, rules: Rules) -> bool:
     """Whether math-verify can be asked: it drops words, bases, units and primes, and guesses at dots."""
     if _has_words(text) or isinstance(gold.value, Word | Based | Clock):
         return False

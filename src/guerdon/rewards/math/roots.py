@@ -10,7 +10,7 @@ from guerdon.rewards.math.normal_form import (
     ONE,
     UNIT,
     Atom,
-    Form,
+    NormalForm,
     Product,
     Rational,
     Sum,
@@ -39,7 +39,7 @@ _MAX_POWER = 12.0
 """The natural logarithm of how many terms a power of a sum may have before like ones are put together."""
 
 
-def whole_power(base: Form, exponent: int) -> Form:
+def whole_power(base: NormalForm, exponent: int) -> NormalForm:
     if exponent < 0:
         return whole_power(inverse(base), -exponent)
     if exponent == 0:
@@ -50,14 +50,14 @@ def whole_power(base: Form, exponent: int) -> Form:
     if len(base.over) == 1 and base.under == UNIT:
         ((product, value),) = base.over.items()
         raised = {atom: each * exponent for atom, each in product}
-        return Form(reduced(raised, power_of_rational(value, exponent)), UNIT)
+        return NormalForm(reduced(raised, power_of_rational(value, exponent)), UNIT)
     terms = max(len(base.over), len(base.under))
     if exponent * math.log(terms) > _MAX_POWER and not _is_in_small_field(base):
         return call("power", base, constant(exponent))
     return quotient(power_of_sum(base.over, exponent), power_of_sum(base.under, exponent))
 
 
-def _is_in_small_field(base: Form) -> bool:
+def _is_in_small_field(base: NormalForm) -> bool:
     """Whether all powers of a sum have few terms: it is made of roots of few numbers."""
     degrees: dict[Atom, int] = {}
     for sums in (base.over, base.under):
@@ -70,19 +70,19 @@ def _is_in_small_field(base: Form) -> bool:
     return math.prod(degrees.values()) <= _MAX_DIMENSIONS
 
 
-def root_power(base: Form, exponent: Fraction) -> Form:
+def root_power(base: NormalForm, exponent: Fraction) -> NormalForm:
     """A power with a fraction as its exponent."""
     if not base.over:
         if exponent < 0:
             raise UndefinedError("a division by zero")
         return constant(0)
     over, under = base.over, base.under
-    if under != UNIT and sign(Form(under, UNIT)) < 0:
-        over, under = negative(Form(over, UNIT)).over, negative(Form(under, UNIT)).over
+    if under != UNIT and sign(NormalForm(under, UNIT)) < 0:
+        over, under = negative(NormalForm(over, UNIT)).over, negative(NormalForm(under, UNIT)).over
     return divided(_root_of_sum(over, exponent), _root_of_sum(under, exponent))
 
 
-def _root_of_sum(base: Sum, exponent: Fraction) -> Form:
+def _root_of_sum(base: Sum, exponent: Fraction) -> NormalForm:
     if len(base) == 1:
         ((product, value),) = base.items()
         return _root_of_product(product, value, exponent)
@@ -94,15 +94,15 @@ def _root_of_sum(base: Sum, exponent: Fraction) -> Form:
     return with_exponent(_root_of_product(ONE, content, exponent), {atom: exponent})
 
 
-def with_exponent(form: Form, exponents: Mapping[Atom, Rational]) -> Form:
+def with_exponent(form: NormalForm, exponents: Mapping[Atom, Rational]) -> NormalForm:
     """A form times a product whose exponents may be negative."""
     above = {atom: exponent for atom, exponent in exponents.items() if exponent > 0}
     below = {atom: -exponent for atom, exponent in exponents.items() if exponent < 0}
-    result = times(form, Form(reduced(above, 1), UNIT))
-    return divided(result, Form(reduced(below, 1), UNIT)) if below else result
+    result = times(form, NormalForm(reduced(above, 1), UNIT))
+    return divided(result, NormalForm(reduced(below, 1), UNIT)) if below else result
 
 
-def _root_of_product(product: Product, value: Rational, exponent: Fraction) -> Form:
+def _root_of_product(product: Product, value: Rational, exponent: Fraction) -> NormalForm:
     exponents: dict[Atom, Rational] = {}
     if value < 0:
         if exponent.denominator != 2:
@@ -132,7 +132,7 @@ def _content(base: Sum) -> Rational:
     return lowered(Fraction(over, math.lcm(*(value.denominator for value in values))))
 
 
-def _denested(base: Sum) -> Form | None:
+def _denested(base: Sum) -> NormalForm | None:
     """The root of a + √b as a sum of two roots, where it is one."""
     if len(base) != 2 or ONE not in base:
         return None

@@ -276,7 +276,7 @@ def _word(word: str, before: list[Token], was_space: bool) -> list[Token]:
 
 
 def is_word(word: str) -> bool:
-    """Whether a run of letters is a word and no product of variables: it can be spoken.
+    """Whether a run of letters is a word and no product of variables: it has a pronunciation.
 
     >>> is_word("eggs"), is_word("men"), is_word("abc"), is_word("xyz")
     (True, True, False, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from guerdon.rewards.math.normal_form import Form, Rational
+from guerdon.rewards.math.normal_form import NormalForm, Rational
 from guerdon.rewards.math.units import Unit
 
 
@@ -13,7 +13,7 @@ from guerdon.rewards.math.units import Unit
 class Quantity:
     """An expression, with what stands around it."""
 
-    form: Form
+    form: NormalForm
     is_decimal: bool = False
     """Whether a number in it was written with a decimal point, and so may be rounded."""
     places: int | None = None
@@ -36,8 +36,8 @@ class Collection:
 class Interval:
     """From one number to another; ``closed`` says for each end whether it belongs to it."""
 
-    low: Form
-    high: Form
+    low: NormalForm
+    high: NormalForm
     closed: tuple[bool, bool]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from guerdon.rewards.math.normal_form import Form, constant, negative, symbol
+from guerdon.rewards.math.normal_form import NormalForm, constant, negative, symbol
 from guerdon.rewards.math.values import Interval, Quantity, Value, Word
 
 _SMALL = (
@@ -42,7 +42,7 @@ EMPTY = Word("no solution")
 REALS = Interval(negative(symbol("oo")), symbol("oo"), (False, False))
 
 
-def spoken(text: str) -> str:
+def lower_words(text: str) -> str:
     """The words of a text in small letters."""
     return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
@@ -53,7 +53,7 @@ def value_of_words(text: str) -> Value:
     >>> value_of_words("No solutions") == value_of_words("none"), value_of_words("odd")
     (True, Word(text='odd'))
     """
-    words = spoken(text)
+    words = lower_words(text)
     if words in _REALS:
         return REALS
     if words in _INFINITIES:
@@ -78,7 +78,7 @@ def whole_number(word: str) -> int | None:
     return _NUMBERS.get(word)
 
 
-def _number(words: list[str]) -> Form | None:
+def _number(words: list[str]) -> NormalForm | None:
     """Forty-two, three hundred, minus five, three quarters."""
     if len(words) > 1 and words[0] in ("minus", "negative"):
         rest = _number(words[1:])

@@ -36,7 +36,7 @@ _WORD = re.compile(r"\s+(?!(?:is|because|since|as|and|or)\b)[a-z]")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class OptionList:
     """The labels of a question's options and what each says."""
 
     labels: tuple[str, ...]
@@ -50,7 +50,7 @@ class Options:
         return found[0] if len(found) == 1 and wanted else None
 
 
-def options_of(choices: Any, prompt: str) -> Options:
+def options_of(choices: Any, prompt: str) -> OptionList:
     """The options out of a column, else out of the lines of the prompt, else the letters of the alphabet.
 
     A column is a list of texts, an object from label to text, a list of such objects, or an object of the
@@ -67,8 +67,8 @@ def options_of(choices: Any, prompt: str) -> Options:
         row = found[starts[-1] :] if starts else []
         run = [pair for letter, pair in zip(LETTERS, row, strict=False) if pair[0] == letter]
         if len(run) > 1 and [label for label, _ in run] == list(LETTERS[: len(run)]):
-            return Options(tuple(label for label, _ in run), tuple(text for _, text in run))
-        return Options(tuple(LETTERS), ())
+            return OptionList(tuple(label for label, _ in run), tuple(text for _, text in run))
+        return OptionList(tuple(LETTERS), ())
     if isinstance(choices, str):
         try:
             choices = json.loads(choices)
@@ -96,7 +96,7 @@ def options_of(choices: Any, prompt: str) -> Options:
         raise InputError("choices must have two or more options, each with a label of its own")
     if not all(isinstance(text, str | int | float) for _, text in pairs):
         raise InputError("choices must hold texts")
-    return Options(labels, tuple(unicodedata.normalize("NFKC", str(text)) for _, text in pairs))
+    return OptionList(labels, tuple(unicodedata.normalize("NFKC", str(text)) for _, text in pairs))
 
 
 def _listed(value: Any) -> list[Any]:
@@ -120,14 +120,16 @@ def _one(labels: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
-def named(text: str, options: Options) -> frozenset[str] | None:
+def chosen_labels(text: str, options: OptionList) -> frozenset[str] | None:
     """The labels that the beginning of a text names as its answer; none where it hedges or denies, None where it
     names none.
 
     >>> rooms = options_of(["Rome", "Paris", "Bonn"], "")
-    >>> sorted(named("A and C", rooms)), named("A or C", rooms), sorted(named("(B) Paris, as said", rooms))
-    (['A', 'C'], frozenset(), ['B'])
-    >>> named("B) Rome", rooms), sorted(named("Paris", rooms)), named("a city", rooms)
+    >>> sorted(chosen_labels("A and C", rooms)), chosen_labels("A or C", rooms)
+    (['A', 'C'], frozenset())
+    >>> sorted(chosen_labels("(B) Paris, as said", rooms))
+    ['B']
+    >>> chosen_labels("B) Rome", rooms), sorted(chosen_labels("Paris", rooms)), chosen_labels("a city", rooms)
     (frozenset(), ['B'], None)
     """
     text = bare(text)
@@ -145,7 +147,7 @@ def named(text: str, options: Options) -> frozenset[str] | None:
     return _by_text(text, options) if listed is None else listed
 
 
-def _listed_labels(text: str, options: Options) -> frozenset[str] | None:
+def _listed_labels(text: str, options: OptionList) -> frozenset[str] | None:
     """The labels of "A", "A, C", "A) Rome and C) Bonn", and of "A because …"."""
     one = _one(options.labels)
     found: list[str] = []
@@ -174,12 +176,12 @@ def _listed_labels(text: str, options: Options) -> frozenset[str] | None:
     return frozenset(found) if found else None
 
 
-def _one_after(text: str, options: Options) -> bool:
+def _one_after(text: str, options: OptionList) -> bool:
     text = _HEDGE.sub("", text)
     return _one(options.labels).match(text) is not None or _by_text(text, options) is not None
 
 
-def _own_text(rest: str, label: str, options: Options) -> int | None:
+def _own_text(rest: str, label: str, options: OptionList) -> int | None:
     """Characters after a label that repeat its text; None where they are the text of another option."""
     lead = re.match(r"[\s.):\]*-]*", rest)
     said = rest[lead.end() if lead else 0 :]
@@ -191,7 +193,7 @@ def _own_text(rest: str, label: str, options: Options) -> int | None:
     return len(rest) - len(said) + best[2]
 
 
-def _opening(text: str, options: Options) -> tuple[str, str, int] | None:
+def _opening(text: str, options: OptionList) -> tuple[str, str, int] | None:
     """The option whose text a text opens with, the longest of several: label, text, characters."""
     lowered = text.casefold()
     found = [
@@ -202,7 +204,7 @@ def _opening(text: str, options: Options) -> tuple[str, str, int] | None:
     return max(found, key=lambda option: option[2], default=None)
 
 
-def _by_text(text: str, options: Options) -> frozenset[str] | None:
+def _by_text(text: str, options: OptionList) -> frozenset[str] | None:
     """The option whose text opens the answer; or that stands in brackets at its end, as in "Paris (B)"."""
     if tail := re.search(rf"[(\[]({label_pattern(options.labels)})[)\]]\W*$", text):
         return frozenset({tail[1]})

@@ -15,7 +15,7 @@ from guerdon.rewards.answers.text import Claim, at_place, is_retracted, places, 
 from guerdon.rewards.answers.visible import visible
 from guerdon.rewards.common.parameters import one_of, response_text, shown
 from guerdon.rewards.common.words import UNSPACED
-from guerdon.rewards.multiple_choice.choices import Options, label_pattern, named, options_of
+from guerdon.rewards.multiple_choice.choices import OptionList, chosen_labels, label_pattern, options_of
 from guerdon.types import EvaluateResult, MetricResult
 
 PLACES = ("boxed", "tag", "hashes", "label", "phrase", "all")
@@ -101,7 +101,7 @@ def multiple_choice(
     return EvaluateResult(float(right), reason=reason, metrics={"answer_found": metric})
 
 
-def _gold(value: Any, options: Options) -> frozenset[str]:
+def _gold(value: Any, options: OptionList) -> frozenset[str]:
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | dict):
         found = frozenset().union(*(_gold(item, options) for item in value))
     elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -116,24 +116,24 @@ def _gold(value: Any, options: Options) -> frozenset[str]:
     return found
 
 
-def _by_number(value: float, options: Options) -> frozenset[str]:
+def _by_number(value: float, options: OptionList) -> frozenset[str]:
     if str(value) in options.labels:
         return frozenset({str(value)})
     is_index = float(value).is_integer() and 0 <= value < len(options.labels)
     return frozenset({options.labels[int(value)]}) if is_index else frozenset()
 
 
-def _by_text(text: str, options: Options) -> frozenset[str]:
+def _by_text(text: str, options: OptionList) -> frozenset[str]:
     if text in options.labels:
         return frozenset({text})
     if (label := options.labelled(text)) is not None:
         return frozenset({label})
     if text.isdecimal() and text.isascii():
         return _by_number(int(text[:6]), options)
-    return named(text, options) or frozenset()
+    return chosen_labels(text, options) or frozenset()
 
 
-def _choice(text: str, options: Options, where: Sequence[str], last: bool) -> frozenset[str] | None:
+def _choice(text: str, options: OptionList, where: Sequence[str], last: bool) -> frozenset[str] | None:
     """The labels that a response chooses; empty where it contradicts itself, None where it chooses none."""
     marked = [place for place in where if place not in ("all", "phrase")]
     for place in marked:
@@ -146,9 +146,11 @@ def _choice(text: str, options: Options, where: Sequence[str], last: bool) -> fr
     return _whole(text, options)
 
 
-def _agreed(text: str, found: list[Claim], options: Options, last: bool) -> list[frozenset[str]]:
+def _agreed(text: str, found: list[Claim], options: OptionList, last: bool) -> list[frozenset[str]]:
     """What the claims choose in common: one set, or none where nothing is chosen."""
-    chosen = [(claim, labels) for claim in found if (labels := named(claim.text, options)) is not None]
+    chosen = [
+        (claim, labels) for claim in found if (labels := chosen_labels(claim.text, options)) is not None
+    ]
     if not chosen:
         return []
     left = {claim.start for claim in standing(text, [claim for claim, _ in chosen])}
@@ -190,7 +192,7 @@ def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     return correct, chosen, chinese, mentioned
 
 
-def _sentences(text: str, options: Options) -> list[Claim]:
+def _sentences(text: str, options: OptionList) -> list[Claim]:
     """What chooses in a sentence, in the order of the text."""
     found = {claim.start: claim for claim in at_place(text, "phrase")}
     correct, chosen, chinese, _ = _patterns(options.labels)
@@ -208,7 +210,7 @@ def _sentences(text: str, options: Options) -> list[Claim]:
     return [found[start] for start in sorted(found)]
 
 
-def _whole(text: str, options: Options) -> frozenset[str] | None:
+def _whole(text: str, options: OptionList) -> frozenset[str] | None:
     """What a response chooses that marks no answer: itself, its last line, or the one option that it mentions."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
@@ -216,7 +218,7 @@ def _whole(text: str, options: Options) -> frozenset[str] | None:
     is_one = (
         len(lines[-1]) <= _LINE and len(sentences(lines[-1])) == 1 and not lines[-1].rstrip().endswith("?")
     )
-    if is_one and (found := named(lines[-1], options)) is not None:
+    if is_one and (found := chosen_labels(lines[-1], options)) is not None:
         return found
     if len(text) <= _LINE and (label := options.labelled(text)):
         return frozenset({label})
@@ -224,7 +226,7 @@ def _whole(text: str, options: Options) -> frozenset[str] | None:
     return mentioned if len(mentioned) == 1 else frozenset() if mentioned else None
 
 
-def _mentioned(text: str, options: Options) -> frozenset[str]:
+def _mentioned(text: str, options: OptionList) -> frozenset[str]:
     """The options that a text mentions without denying them."""
     found = set()
     for match in _patterns(options.labels)[3].finditer(text):

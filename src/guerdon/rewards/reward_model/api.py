@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from guerdon.errors import InputError, RemoteError
-from guerdon.rewards.common.http import SESSIONS, library, retry_after
+from guerdon.retry_timing import backoff, retry_after
+from guerdon.rewards.common.http import SESSIONS, library
 from guerdon.types import Message
 
 KEY_VARIABLE = "GUERDON_REWARD_MODEL_API_KEY"
@@ -100,7 +100,7 @@ APIS: Mapping[str, _Api] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class RewardModelServer:
     """A server that has a reward model."""
 
     base_url: str
@@ -146,13 +146,12 @@ class Endpoint:
                         if response.status not in _AGAIN:
                             refused = InputError if response.status in (400, 413, 422) else RemoteError
                             raise refused(f"{url} refused the conversation, {problem}")
-                        asked = retry_after(response.headers)
+                        asked = retry_after(response.headers) or 0.0
                 except (OSError, aiohttp.ClientError) as error:
                     problem = str(error) or type(error).__name__
                 if attempt + 1 < _ATTEMPTS:
-                    bound = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
-                    # With jitter, so that those that failed together come back apart.
-                    await asyncio.sleep(max(asked, random.uniform(bound / 2, bound)))
+                    wait = backoff(attempt + 1, first=_FIRST_WAIT, longest=_LONGEST_WAIT)
+                    await asyncio.sleep(max(asked, wait))
         raise RemoteError(f"{url} did not answer in {_ATTEMPTS} attempts, {problem}")
 
 

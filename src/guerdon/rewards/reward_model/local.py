@@ -39,7 +39,7 @@ class Loading:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ModelOutput:
     """What a model said of one conversation."""
 
     outputs: dict[str, float]
@@ -49,14 +49,14 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class _ScoringRequest:
     messages: Sequence[Message]
-    future: Future[Reading]
+    future: Future[ModelOutput]
 
 
 @dataclass(frozen=True, slots=True)
 class _Encoded:
-    job: _Job
+    job: _ScoringRequest
     features: dict[str, list[int]]
 
     @property
@@ -108,12 +108,12 @@ class Model:
         self._labels = [str(config.id2label.get(i, i)) for i in range(config.num_labels)]
         commit = getattr(config, "_commit_hash", None)
         self._about = f"{loading.model}@{commit[:12]}" if commit else loading.model
-        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_ScoringRequest] = queue.SimpleQueue()
         threading.Thread(target=self._run, name="guerdon-reward-model", daemon=True).start()
 
-    async def outputs(self, messages: Sequence[Message]) -> Reading:
+    async def outputs(self, messages: Sequence[Message]) -> ModelOutput:
         """What the model says of a conversation. Raises InputError where it cannot take it."""
-        job = _Job(messages, Future())
+        job = _ScoringRequest(messages, Future())
         self._jobs.put(job)
         return await asyncio.wrap_future(job.future)
 
@@ -152,7 +152,7 @@ class Model:
             for batch in self._batches(encoded):
                 self._score(batch)
 
-    def _gathered(self) -> list[_Job]:
+    def _gathered(self) -> list[_ScoringRequest]:
         """The first call that comes, and those that come soon after."""
         jobs = [self._jobs.get()]
         try:
@@ -176,9 +176,9 @@ class Model:
         """A conversation as tokens. Raises InputError where it is too long or the template refuses it."""
         tokenizer = self._tokenizer
         if self._is_chat:
-            spoken = [{**m, "content": self._harmless(m["content"])} for m in plain(messages)]
+            harmless = [{**m, "content": self._harmless(m["content"])} for m in plain(messages)]
             try:
-                text = tokenizer.apply_chat_template(spoken, tokenize=False)
+                text = tokenizer.apply_chat_template(harmless, tokenize=False)
             except Exception as error:  # a template is a program of the model's and raises what it likes
                 raise InputError(f"the model's chat template refuses the conversation: {error}") from error
             features = tokenizer(text, add_special_tokens=False)
@@ -217,7 +217,7 @@ class Model:
         for entry, values in zip(batch, logits, strict=True):
             outputs = dict(zip(self._labels, values, strict=True))
             entry.job.future.set_result(
-                Reading(outputs, entry.length, f"{self._about}, {entry.length} tokens")
+                ModelOutput(outputs, entry.length, f"{self._about}, {entry.length} tokens")
             )
 
     def _score_by_halves(self, batch: list[_Encoded], error: Exception) -> None:
@@ -251,7 +251,7 @@ def _libraries() -> tuple[Any, Any]:
     return torch, transformers
 
 
-class _Loaded:
+class _LoadedModels:
     """The models of this process. Private to an object, so that loading one does not change the reward's version."""
 
     def __init__(self) -> None:
@@ -269,7 +269,7 @@ class _Loaded:
         self._lock = threading.Lock()  # another thread of the parent may have held it
 
 
-_loaded = _Loaded()
+_loaded = _LoadedModels()
 os.register_at_fork(after_in_child=_loaded.after_fork)
 
 

@@ -11,7 +11,7 @@ from guerdon.errors import InputError, RemoteError
 from guerdon.reward.binding.annotations import Setting
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common.parameters import one_of, shown
-from guerdon.rewards.reward_model.api import APIS, KEY_VARIABLE, Endpoint
+from guerdon.rewards.reward_model.api import APIS, KEY_VARIABLE, RewardModelServer
 from guerdon.rewards.reward_model.local import Loading, model_of
 from guerdon.types import EvaluateResult, Message, MetricResult
 
@@ -28,7 +28,9 @@ def _prepare(**parameters: Any) -> None:
         model_of(_loading(**parameters))
 
 
-@reward_function(timeout=60, ends_itself=True, concurrency=256, scale=(-math.inf, math.inf), prepare=_prepare)
+@reward_function(
+    timeout=60, enforces_timeout=True, concurrency=256, scale=(-math.inf, math.inf), prepare=_prepare
+)
 async def reward_model(
     messages: list[Message],
     *,
@@ -87,7 +89,7 @@ async def reward_model(
         normalize = one_of(normalize, NORMALIZATIONS, "normalize")
     if base_url is not None:
         api = one_of(api, APIS, "api")
-        endpoint = Endpoint(_address(base_url), api, "" if model is None else str(model))
+        endpoint = RewardModelServer(_address(base_url), api, "" if model is None else str(model))
         outputs = await endpoint.outputs(messages)
         about, metrics = f"{api} at {endpoint.base_url}", {}
     else:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from guerdon.rewards.answers.text import sentences
 from guerdon.rewards.short_answer.dates import with_dates
 from guerdon.rewards.short_answer.matching import Match
-from guerdon.rewards.short_answer.reading import Reading, read
+from guerdon.rewards.short_answer.reading import NormalizedSentence, read
 from guerdon.rewards.short_answer.words import (
     ASKING,
     BESIDE,
@@ -99,7 +99,9 @@ _FEW = 6
 """Words of a sentence that is an answer and nothing else."""
 
 
-def objection(reading: Reading, match: Match, asked: Reading, others: Sequence[Match]) -> str | None:
+def objection(
+    reading: NormalizedSentence, match: Match, asked: NormalizedSentence, others: Sequence[Match]
+) -> str | None:
     """Why a match does not give the answer; None where it does. ``others`` are all matches of the sentence."""
     if _is_denied(reading, match):
         return "it is denied"
@@ -112,7 +114,7 @@ def objection(reading: Reading, match: Match, asked: Reading, others: Sequence[M
     return "it only repeats the question" if _is_echo(reading, match, asked) else None
 
 
-def _is_denied(reading: Reading, match: Match) -> bool:
+def _is_denied(reading: NormalizedSentence, match: Match) -> bool:
     words, start = reading.plain, match.start
     before = list(words[max(0, start - _BEFORE) : start])
     if tuple(before[-2:]) in _ALL_BUT:
@@ -137,7 +139,7 @@ def _granted(sentence: str) -> int:
     return len(read(conceded[0]).plain) if conceded else 0
 
 
-def _is_guess(reading: Reading, match: Match, others: Sequence[Match]) -> bool:
+def _is_guess(reading: NormalizedSentence, match: Match, others: Sequence[Match]) -> bool:
     words = reading.plain
     after, before = words[match.end : match.end + 1], words[max(0, match.start - 1) : match.start]
     if after == ("or",) and any(other.start == match.end + 1 for other in others):
@@ -156,7 +158,7 @@ def _is_unsure(sentence: str) -> bool:
     return _UNSURE.search(sentence) is not None
 
 
-def _is_beside(reading: Reading, match: Match) -> bool:
+def _is_beside(reading: NormalizedSentence, match: Match) -> bool:
     """Whether what is named is compared with the answer: "near X", "more than 6"."""
     before = reading.plain[max(0, match.start - 2) : match.start]
     if not before:
@@ -167,7 +169,7 @@ def _is_beside(reading: Reading, match: Match) -> bool:
     return before[-1] in BESIDE and before != ("more", "than")
 
 
-def _is_of_another(reading: Reading, match: Match, asked: Reading) -> bool:
+def _is_of_another(reading: NormalizedSentence, match: Match, asked: NormalizedSentence) -> bool:
     """Whether the words are part of a longer name, of a year of another era, or name whose relative is meant."""
     before, first, last = (
         reading.cased[max(0, match.start - 1) : match.start],
@@ -193,7 +195,7 @@ def _is_of_another(reading: Reading, match: Match, asked: Reading) -> bool:
     return bool(RELATIVES & set(after)) and re.search(rf"\b{re.escape(last)}['’]", source) is not None
 
 
-def _is_echo(reading: Reading, match: Match, asked: Reading) -> bool:
+def _is_echo(reading: NormalizedSentence, match: Match, asked: NormalizedSentence) -> bool:
     """Whether the match lies in words of the question that the response takes up."""
     if not asked.plain:
         return False
@@ -247,7 +249,7 @@ def says_yes(text: str) -> bool | None:
     return (word in ("yes", "true")) is (match[1] is None)
 
 
-def is_answer(reading: Reading, asked: Reading) -> bool:
+def is_answer(reading: NormalizedSentence, asked: NormalizedSentence) -> bool:
     """Whether a sentence says what the answer is and nothing else: "It is X.", "X.", "The capital of Y is X."."""
     source = reading.source
     if (

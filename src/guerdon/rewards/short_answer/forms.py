@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from guerdon.rewards.common.text import is_unspaced
-from guerdon.rewards.short_answer.reading import Reading, common, read, singular
+from guerdon.rewards.short_answer.reading import NormalizedSentence, common, read, singular
 from guerdon.rewards.short_answer.words import FUNCTION_WORDS, LEADING, SMALL, SUFFIXES, TITLES
 
 Words = tuple[str, ...]
@@ -110,7 +110,7 @@ def _is_acronym(short: str, long: str) -> bool:
     return len(letters) > 1 and letters.isupper() and letters in (capitals, initials.upper())
 
 
-def _phrases(cased: Words, asked: Reading) -> Iterator[Words]:
+def _phrases(cased: Words, asked: NormalizedSentence) -> Iterator[Words]:
     """The words, and the same without what may be left out at the edges."""
     yield cased
     while len(cased) > 1 and cased[0].casefold() in LEADING:
@@ -128,7 +128,7 @@ def _untitled(cased: Words) -> Words:
     return cased
 
 
-def _numbered(cased: Words, asked: Reading) -> Iterator[Words]:
+def _numbered(cased: Words, asked: NormalizedSentence) -> Iterator[Words]:
     """ "season 8" for "the eighth season", whose noun may stand in the question."""
     match = _ORDINAL.fullmatch(cased[0]) if cased else None
     if match and len(cased) <= 2:
@@ -147,7 +147,7 @@ def _counted(cased: Words) -> Iterator[Words]:
         yield (*cased[:-1], match[1])
 
 
-def _elided(cased: Words, asked: Reading) -> Iterator[Words]:
+def _elided(cased: Words, asked: NormalizedSentence) -> Iterator[Words]:
     """Without the words at its edges that the question names already."""
     given = {singular(word) for word in asked.plain}
     start, end = 0, len(cased)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from guerdon.rewards.short_answer.dates import contradicts, date_of, within
 from guerdon.rewards.short_answer.forms import Forms, Words
-from guerdon.rewards.short_answer.reading import Reading
+from guerdon.rewards.short_answer.reading import NormalizedSentence
 from guerdon.rewards.short_answer.words import FUNCTION_WORDS, SMALL, TITLES, VERBS
 
 _BETWEEN = 3
@@ -29,7 +29,7 @@ class Match:
     how: str
 
 
-def matches(reading: Reading, wanted: Forms, tolerant: bool) -> Iterator[Match]:
+def matches(reading: NormalizedSentence, wanted: Forms, tolerant: bool) -> Iterator[Match]:
     """Every place of a sentence that gives the answer, the surest kind of match first."""
     for phrase in wanted.phrases:
         yield from _dates(reading.plain, phrase)
@@ -49,7 +49,7 @@ def matches(reading: Reading, wanted: Forms, tolerant: bool) -> Iterator[Match]:
         yield from _loosely(reading, wanted)
 
 
-def _is_other_word(reading: Reading, match: Match, phrase: Words, wanted: Forms) -> bool:
+def _is_other_word(reading: NormalizedSentence, match: Match, phrase: Words, wanted: Forms) -> bool:
     """Whether an acronym is met by a word in small letters: "us" is not the US."""
     is_small = len(phrase) == 1 and reading.cased[match.start].islower() and len(reading.cased) > 1
     return is_small and phrase[0] in wanted.acronyms
@@ -74,7 +74,7 @@ def _dates(words: Words, phrase: Words) -> Iterator[Match]:
                 yield Match(i, i + 1, "a date")
 
 
-def disputed(reading: Reading, match: Match, golds: list[Forms]) -> bool:
+def disputed(reading: NormalizedSentence, match: Match, golds: list[Forms]) -> bool:
     """Whether the date of a match contradicts a more precise one that is accepted for the same year."""
     word = reading.plain[match.start]
     if match.end - match.start != 1 or not (mine := date_of(word)) or mine[1] is None:
@@ -88,7 +88,7 @@ def disputed(reading: Reading, match: Match, golds: list[Forms]) -> bool:
     return bool(precise) and all(contradicts(word, date) for date in precise)
 
 
-def _named(reading: Reading, name: Words) -> Iterator[Match]:
+def _named(reading: NormalizedSentence, name: Words) -> Iterator[Match]:
     """A person's name with other or no middle names, or with initials."""
     first, *middle, last = name
     for end, word in enumerate(reading.plain):
@@ -162,7 +162,7 @@ def _is_near(word: str, wanted: str, tolerant: bool) -> bool:
     return int(distance(word, wanted, score_cutoff=allowed)) <= allowed
 
 
-def _rearranged(reading: Reading, wanted: Forms) -> Iterator[Match]:
+def _rearranged(reading: NormalizedSentence, wanted: Forms) -> Iterator[Match]:
     """All words that carry meaning side by side: "the churches in Galatia" for "the churches of Galatia"."""
     size = len(wanted.content)
     if size < 2 or not wanted.content <= set(reading.singular):
@@ -174,7 +174,7 @@ def _rearranged(reading: Reading, wanted: Forms) -> Iterator[Match]:
             yield Match(group[0][0], group[-1][0] + 1, "its words in another order")
 
 
-def _loosely(reading: Reading, wanted: Forms) -> Iterator[Match]:
+def _loosely(reading: NormalizedSentence, wanted: Forms) -> Iterator[Match]:
     """All words that carry meaning in any order; a person's last name alone; related words."""
     at = {word: i for i, word in enumerate(reading.singular)}
     for name in wanted.names if wanted.is_person else ():
@@ -185,7 +185,7 @@ def _loosely(reading: Reading, wanted: Forms) -> Iterator[Match]:
         yield Match(min(found.values()), max(found.values()) + 1, "most of its words, and every name")
 
 
-def _is_last_alone(reading: Reading, at: int, first: str) -> bool:
+def _is_last_alone(reading: NormalizedSentence, at: int, first: str) -> bool:
     """Whether a name stands without a first name of another person; Ben may be Benjamin."""
     before = reading.cased[at - 1] if at else ""
     plain = before.casefold()

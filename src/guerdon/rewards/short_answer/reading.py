@@ -42,7 +42,7 @@ _NAMED = re.compile(r"Unit|Europ|[UNE]\.|USA|New York|Saint|Mount|Doctor|Junior|
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class NormalizedSentence:
     """A sentence in words of one spelling, with and without the difference of capitals."""
 
     cased: tuple[str, ...]
@@ -57,7 +57,7 @@ class Reading:
         return f" {' '.join(self.plain)} "
 
 
-def read(sentence: str) -> Reading:
+def read(sentence: str) -> NormalizedSentence:
     """The words of a sentence: numbers in figures, dates as ``1776-07-04``, no accents, no articles.
 
     >>> read("The U.S. declared it on July 4th, 1776.").plain
@@ -74,7 +74,7 @@ def read(sentence: str) -> Reading:
     text = with_dates(with_figures(text))
     text = _RANGE.sub(r"\1-\2", _POSSESSIVE.sub("", text))
     cased = tuple(words(text, _IGNORE))
-    return Reading(cased, tuple(map(str.casefold, cased)), tuple(map(common, cased)), sentence)
+    return NormalizedSentence(cased, tuple(map(str.casefold, cased)), tuple(map(common, cased)), sentence)
 
 
 def singular(word: str) -> str:

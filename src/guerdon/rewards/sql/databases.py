@@ -24,7 +24,7 @@ Engine = Literal["sqlite", "duckdb"]
 Kept = TypeVar("Kept")
 
 
-class Cache(Generic[Kept]):
+class SizedCache(Generic[Kept]):
     """What was used last, up to a number of bytes; safe to use from several threads."""
 
     def __init__(self, most: int) -> None:
@@ -59,7 +59,7 @@ class Database:
     engine: Engine
 
 
-_databases: Cache[Database] = Cache(_KEPT_BYTES)
+_databases: SizedCache[Database] = SizedCache(_KEPT_BYTES)
 
 
 def database_in(folder: Any, name: Any) -> Database:

@@ -19,7 +19,7 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class QueryResult:
     """What a query gave on one database: columns and rows, or an error."""
 
     columns: tuple[str, ...] = ()
@@ -36,14 +36,14 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ResultComparison:
     """How two results are compared."""
 
     by_name: bool = False
     relative: float = 1e-6
     absolute: float = 1e-9
 
-    def same(self, found: Result, wanted: Result, order: Sequence[int] | bool = False) -> bool:
+    def same(self, found: QueryResult, wanted: QueryResult, order: Sequence[int] | bool = False) -> bool:
         """Whether two results are the same.
 
         ``order`` False compares multisets of rows, True rows in their order; positions of columns are what
@@ -60,7 +60,7 @@ class Comparison:
             return all(self._same_row(a, b) for a, b in zip(rows, wanted.rows, strict=True))
         return self._same_in_groups(rows, wanted.rows, order)
 
-    def _aligned(self, found: Result, wanted: Result) -> Sequence[Row] | None:
+    def _aligned(self, found: QueryResult, wanted: QueryResult) -> Sequence[Row] | None:
         """The found rows with their columns as the wanted ones have them; None where that cannot be."""
         if len(found.columns) != len(wanted.columns):
             return None
@@ -145,15 +145,15 @@ def _hashable(cell: Any) -> Hashable:
     return "nan" if isinstance(cell, float) else cell
 
 
-def from_answer(answer: Any) -> Result:
+def from_answer(answer: Any) -> QueryResult:
     """The result in a line that the program in the sandbox printed. Raises ValueError where it is none."""
     if not isinstance(answer, Mapping):
         raise ValueError("no object")
     cpu_s = float(answer.get("cpu_s", 0.0))
     if "kind" in answer:
-        return Result(kind=str(answer["kind"]), error=str(answer.get("error", "")), cpu_s=cpu_s)
+        return QueryResult(kind=str(answer["kind"]), error=str(answer.get("error", "")), cpu_s=cpu_s)
     rows = tuple(tuple(_cell(value) for value in row) for row in answer["rows"])
-    return Result(tuple(map(str, answer["columns"])), rows, cpu_s=cpu_s)
+    return QueryResult(tuple(map(str, answer["columns"])), rows, cpu_s=cpu_s)
 
 
 def _cell(value: Any) -> Any:
@@ -173,7 +173,7 @@ def _cell(value: Any) -> Any:
     return (kind, repr(body))
 
 
-def from_rows(rows: Any) -> Result:
+def from_rows(rows: Any) -> QueryResult:
     """The result that a row of the data gives as expected: objects, lists, or plain values of one column.
 
     Raises InputError for anything else, and for objects whose keys differ.
@@ -181,17 +181,17 @@ def from_rows(rows: Any) -> Result:
     if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
         raise InputError(f"the expected rows must be a list, not {shown(rows)}")
     if not rows:
-        return Result()
+        return QueryResult()
     first = rows[0]
     if isinstance(first, Mapping):
         names = tuple(map(str, first))
         if any(not isinstance(row, Mapping) or set(row) != set(first) for row in rows):
             raise InputError("the expected rows must all be objects with the same keys")
-        return Result(names, tuple(tuple(_given(row[name]) for name in first) for row in rows))
+        return QueryResult(names, tuple(tuple(_given(row[name]) for name in first) for row in rows))
     lists = [row if isinstance(row, list | tuple) else [row] for row in rows]
     if len({len(row) for row in lists}) > 1:
         raise InputError("the expected rows must all have as many values")
-    return Result(("",) * len(lists[0]), tuple(tuple(map(_given, row)) for row in lists))
+    return QueryResult(("",) * len(lists[0]), tuple(tuple(map(_given, row)) for row in lists))
 
 
 def _given(value: Any) -> Any:

@@ -13,8 +13,15 @@ from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common import sandboxes
 from guerdon.rewards.common.parameters import non_negative, one_of, response_text, shown, yes_or_no
 from guerdon.rewards.sql.databases import database_in
-from guerdon.rewards.sql.results import Comparison, Result, from_rows
-from guerdon.rewards.sql.runs import Answers, Bounds, Gold, answers, gold_of, preloads
+from guerdon.rewards.sql.results import QueryResult, ResultComparison, from_rows
+from guerdon.rewards.sql.runs import (
+    DatabaseResults,
+    QueryLimits,
+    ReferenceResults,
+    answers,
+    preloads,
+    reference_of,
+)
 from guerdon.rewards.sql.text import ordering, ordering_columns, query_in, without_semicolon
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -26,7 +33,7 @@ MAX_QUERY = 100_000
 MAX_VARIATIONS = 20
 
 
-@reward_function(timeout=300, ends_itself=True, scale=(-1, 1))
+@reward_function(timeout=300, enforces_timeout=True, scale=(-1, 1))
 def sql(
     response: str,
     ground_truth: str | Sequence[Any] | None = None,
@@ -108,9 +115,9 @@ def sql(
     query, rows = _wanted(ground_truth, gold_query if gold_query is not None else sql, ground_truth_results)
     sandbox = sandboxes.shared(isolation, preload=preloads(source))
     if query is not None:
-        gold = gold_of(sandbox, source, query, count, _whole(seed, "seed", 0, 1 << 62), bounds)
+        gold = reference_of(sandbox, source, query, count, _whole(seed, "seed", 0, 1 << 62), bounds)
     else:
-        gold = Gold((source.content,), (from_rows(rows),))
+        gold = ReferenceResults((source.content,), (from_rows(rows),))
     if not any(result.rows for result in gold.results) and not yes_or_no(allow_empty, "allow_empty"):
         return EvaluateResult(reason="what is wanted is no row on any database, so nothing can be told")
     mine = query_in(text)
@@ -125,11 +132,11 @@ def sql(
     return _verdict(scale, found, places, gold, _reason(found.results[0], places))
 
 
-def _bounds(seconds: Any, max_rows: Any, memory_mb: Any) -> Bounds:
+def _bounds(seconds: Any, max_rows: Any, memory_mb: Any) -> QueryLimits:
     time = non_negative(seconds, "seconds")
     if not time:
         raise InputError("seconds must be more than 0")
-    return Bounds(
+    return QueryLimits(
         seconds=time,
         max_rows=_whole(max_rows, "max_rows", 1, 1_000_000),
         memory_mb=_whole(memory_mb, "memory_mb", 16, 1 << 20),
@@ -143,10 +150,10 @@ def _whole(value: Any, what: str, least: int, most: int) -> int:
     return int(number)
 
 
-def _comparison(columns: Any, tolerance: Any, rows: Any) -> Comparison:
+def _comparison(columns: Any, tolerance: Any, rows: Any) -> ResultComparison:
     objects = isinstance(rows, Sequence) and bool(rows) and isinstance(rows[0], dict)
     by_name = objects if columns is None else one_of(columns, COLUMNS, "columns") == "name"
-    return Comparison(by_name=by_name, relative=non_negative(tolerance, "tolerance") or 0.0)
+    return ResultComparison(by_name=by_name, relative=non_negative(tolerance, "tolerance") or 0.0)
 
 
 def _wanted(ground_truth: Any, gold_query: Any, results: Any) -> tuple[str | None, Any]:
@@ -173,7 +180,7 @@ def _wanted(ground_truth: Any, gold_query: Any, results: Any) -> tuple[str | Non
     return None, results
 
 
-def _order(order: str, query: str | None, wanted: Result) -> Sequence[int] | bool:
+def _order(order: str, query: str | None, wanted: QueryResult) -> Sequence[int] | bool:
     if order != "gold" or query is None:
         return order == "always"
     terms = ordering(query)
@@ -183,7 +190,7 @@ def _order(order: str, query: str | None, wanted: Result) -> Sequence[int] | boo
     return True if places is None else places
 
 
-def _reason(first: Result, places: Sequence[bool]) -> str:
+def _reason(first: QueryResult, places: Sequence[bool]) -> str:
     if not first.ran:
         return f"the query cannot be run ({first.kind}): {first.error}"
     if all(places):
@@ -192,9 +199,9 @@ def _reason(first: Result, places: Sequence[bool]) -> str:
 
 
 def _verdict(
-    scale: str, found: Answers | None, places: Sequence[bool], gold: Gold, reason: str
+    scale: str, found: DatabaseResults | None, places: Sequence[bool], gold: ReferenceResults, reason: str
 ) -> EvaluateResult:
-    first = found.results[0] if found else Result(kind="no_query")
+    first = found.results[0] if found else QueryResult(kind="no_query")
     score = 1.0 if places and all(places) else -1.0 if scale == "three-way" and not first.ran else 0.0
     metrics = {
         "executed": MetricResult(float(first.ran), success=first.ran, reason=first.kind or "ran"),
@@ -203,11 +210,11 @@ def _verdict(
     if found is not None:
         names = ["original", *(f"variation {i}" for i in range(1, len(places)))]
         wrong = [name for name, right in zip(names, places, strict=True) if not right]
-        told = f"not right on: {', '.join(wrong)}" if first.ran and wrong else None
+        listed = f"not right on: {', '.join(wrong)}" if first.ran and wrong else None
         confined = found.tier != "none"
         metrics |= {
             "rows": MetricResult(len(first.rows)),
-            "databases": MetricResult(sum(places) / len(places), success=not wrong, reason=told),
+            "databases": MetricResult(sum(places) / len(places), success=not wrong, reason=listed),
             "cpu_s": MetricResult(found.cpu_s),
             "tier": MetricResult(float(confined), success=confined, reason=found.tier),
         }

@@ -12,8 +12,8 @@ from importlib import resources
 from typing import Any
 
 from guerdon.errors import InputError, MissingExtraError, SandboxError
-from guerdon.rewards.sql.databases import Cache, Database
-from guerdon.rewards.sql.results import Result, from_answer
+from guerdon.rewards.sql.databases import Database, SizedCache
+from guerdon.rewards.sql.results import QueryResult, from_answer
 from guerdon.sandbox.execution import NO_VERDICT, Executor, Report, SandboxJob, Tier
 from guerdon.sandbox.limits import Limits
 
@@ -36,7 +36,7 @@ _PROGRAM = "import os, sys; sys.path.insert(0, os.getcwd()); from inside_sql imp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class QueryLimits:
     """What a query may use."""
 
     seconds: float = 5.0
@@ -46,24 +46,24 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class DatabaseResults:
     """What a query gave on each database, and what it was run in."""
 
-    results: tuple[Result, ...]
+    results: tuple[QueryResult, ...]
     tier: Tier
     cpu_s: float
 
 
 @dataclass(frozen=True, slots=True)
-class Gold:
+class ReferenceResults:
     """The databases that tell queries apart, the original first, and what is right on each."""
 
     databases: tuple[bytes, ...]
-    results: tuple[Result, ...]
+    results: tuple[QueryResult, ...]
 
 
-_variations: Cache[tuple[bytes, ...]] = Cache(_KEPT_BYTES)
-_golds: Cache[Gold] = Cache(_KEPT_RESULT_BYTES)
+_variations: SizedCache[tuple[bytes, ...]] = SizedCache(_KEPT_BYTES)
+_references: SizedCache[ReferenceResults] = SizedCache(_KEPT_RESULT_BYTES)
 
 
 def preloads(database: Database) -> tuple[str, ...]:
@@ -78,9 +78,9 @@ def answers(
     engine: str,
     databases: Sequence[bytes],
     query: str,
-    bounds: Bounds,
+    bounds: QueryLimits,
     stop_at_error: bool = False,
-) -> Answers:
+) -> DatabaseResults:
     """Runs a query on each database, or up to the first one on which it fails.
 
     Raises SandboxError where what happened says nothing of the query.
@@ -112,30 +112,32 @@ def answers(
     results = [_result(line) for line in lines[1:]]
     if report.status != "ok" and len(results) < len(databases):
         kind = _STOPPED.get(report.status, "crashed")
-        results.append(Result(kind=kind, error=report.detail or kind.replace("_", " ")))
-    results += [Result(kind="not_run")] * (len(databases) - len(results))
-    return Answers(tuple(results[: len(databases)]), report.tier, report.cpu_s)
+        results.append(QueryResult(kind=kind, error=report.detail or kind.replace("_", " ")))
+    results += [QueryResult(kind="not_run")] * (len(databases) - len(results))
+    return DatabaseResults(tuple(results[: len(databases)]), report.tier, report.cpu_s)
 
 
-def _result(line: bytes) -> Result:
+def _result(line: bytes) -> QueryResult:
     try:
         return from_answer(json.loads(line))
     except (ValueError, KeyError, TypeError):  # a line that was cut off where the process was stopped
-        return Result(kind="crashed", error="its result was cut off")
+        return QueryResult(kind="crashed", error="its result was cut off")
 
 
-def gold_of(sandbox: Executor, database: Database, query: str, count: int, seed: int, bounds: Bounds) -> Gold:
+def reference_of(
+    sandbox: Executor, database: Database, query: str, count: int, seed: int, bounds: QueryLimits
+) -> ReferenceResults:
     """What the gold query gives on the database and on ``count`` variations, kept for the next sample.
 
     Raises InputError where the query cannot be run, SandboxError where that says nothing of the query.
     """
     key = (database.digest, query, count, seed, bounds)
-    return _golds.get(key, lambda: _gold(sandbox, database, query, count, seed, bounds))
+    return _references.get(key, lambda: _reference(sandbox, database, query, count, seed, bounds))
 
 
-def _gold(
-    sandbox: Executor, database: Database, query: str, count: int, seed: int, bounds: Bounds
-) -> tuple[Gold, int]:
+def _reference(
+    sandbox: Executor, database: Database, query: str, count: int, seed: int, bounds: QueryLimits
+) -> tuple[ReferenceResults, int]:
     varied = variations(sandbox, database, count * _CANDIDATES, seed) if count else ()
     tried = (database.content, *varied)
     found = answers(sandbox, database.engine, tried, query, bounds).results
@@ -143,12 +145,12 @@ def _gold(
         raise InputError(f"the gold query cannot be run ({found[0].kind}): {found[0].error}")
     places = [0, *_telling(found, count)]
     results = tuple(found[place] for place in places)
-    gold = Gold(tuple(tried[place] for place in places), results)
+    gold = ReferenceResults(tuple(tried[place] for place in places), results)
     # The variations are counted where they are kept, once for all queries.
     return gold, sum(len(repr(result.rows)) for result in results) + 1_000
 
 
-def _telling(found: Sequence[Result], count: int) -> list[int]:
+def _telling(found: Sequence[QueryResult], count: int) -> list[int]:
     """Which variations to use: first those on which the gold query gives rows that it gave nowhere else."""
     seen = {found[0].rows}
     ranks = []
@@ -186,17 +188,17 @@ def _made(sandbox: Executor, database: Database, count: int, seed: int) -> tuple
     if report.status in NO_VERDICT or report.status == "killed":
         raise _lost(report)
     try:
-        told = json.loads(report.stdout)
+        answer = json.loads(report.stdout)
     except ValueError:
         if report.status in _STOPPED:
             raise _too_large_to_vary(database, f"the sandbox said {report.status}") from None
         raise _lost(report) from None
-    if "too_large" in told:
-        raise _too_large_to_vary(database, told["too_large"])
-    made = tuple(report.collected[name] for name in told["made"] if name in report.collected)
+    if "too_large" in answer:
+        raise _too_large_to_vary(database, answer["too_large"])
+    made = tuple(report.collected[name] for name in answer["made"] if name in report.collected)
     if not made:
         raise InputError(
-            f"no variation of the database {database.name!r} can be made ({told['refused']}): give variations=0"
+            f"no variation of the database {database.name!r} can be made ({answer['refused']}): give variations=0"
         )
     return made, sum(map(len, made))
 

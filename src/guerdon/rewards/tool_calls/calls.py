@@ -20,7 +20,7 @@ class Untyped(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ParsedCall:
     """A call that a message makes."""
 
     name: str
@@ -32,9 +32,9 @@ class Call:
     """Whether it came in the message's own field, where names have no dots."""
 
 
-def broken(problem: str, name: str = "") -> Call:
+def broken(problem: str, name: str = "") -> ParsedCall:
     """A call that was begun but cannot be carried out."""
-    return Call(name, {}, problem)
+    return ParsedCall(name, {}, problem)
 
 
 def arguments_of(value: Any) -> Mapping[str, Any] | str:
@@ -53,7 +53,7 @@ def arguments_of(value: Any) -> Mapping[str, Any] | str:
     return repr(value)
 
 
-def calls_of_message(message: Message, names: Iterable[str] | None = None) -> list[Call]:
+def calls_of_message(message: Message, names: Iterable[str] | None = None) -> list[ParsedCall]:
     """The calls that a message makes: those of its field ``tool_calls``, else those that its text holds.
 
     ``names`` are those of the tools there are, where they are known.
@@ -68,7 +68,7 @@ def calls_of_message(message: Message, names: Iterable[str] | None = None) -> li
     return found or calls_in_text(message.text, names)
 
 
-def _native(function: Any) -> Call:
+def _native(function: Any) -> ParsedCall:
     """The call of a mapping or a record with a name and arguments."""
     name = function.get("name")
     if not isinstance(name, str):
@@ -76,10 +76,10 @@ def _native(function: Any) -> Call:
     given = next((function[key] for key in ARGUMENT_KEYS if function.get(key) is not None), None)
     if is_deep(given):
         return broken("the arguments are nested too deep", name)
-    return Call(name, arguments_of(given), is_native=True)
+    return ParsedCall(name, arguments_of(given), is_native=True)
 
 
-def calls_of_json(value: Any, *, lenient: bool = False) -> list[Call] | None:
+def calls_of_json(value: Any, *, lenient: bool = False) -> list[ParsedCall] | None:
     """The calls that a JSON value writes down; None where it is something else.
 
     ``lenient`` is for places that hold nothing but calls: there a name alone is a call as well.
@@ -102,4 +102,4 @@ def calls_of_json(value: Any, *, lenient: bool = False) -> list[Call] | None:
     given = value[held] if held else None
     if not isinstance(given, Mapping | str | None):
         return [broken("the arguments are no object", name)] if lenient else None
-    return [Call(name, arguments_of(given))]
+    return [ParsedCall(name, arguments_of(given))]

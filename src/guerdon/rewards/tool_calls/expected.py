@@ -9,7 +9,7 @@ from typing import Any
 from guerdon.errors import InputError
 from guerdon.rewards.common.json_text import read_json
 from guerdon.rewards.common.parameters import shown
-from guerdon.rewards.tool_calls.calls import Call, calls_of_json
+from guerdon.rewards.tool_calls.calls import ParsedCall, calls_of_json
 from guerdon.rewards.tool_calls.python import python_calls
 from guerdon.rewards.tool_calls.text import calls_in_text
 
@@ -20,7 +20,7 @@ _FORMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExpectedCall:
     """A call that was wanted."""
 
     name: str
@@ -29,7 +29,7 @@ class Wanted:
     """Whether each argument is a list of values that are accepted, as in BFCL; ``""`` in it: may be left out."""
 
 
-def wanted_calls(value: Any, what: str = "the ground truth") -> list[Wanted]:
+def expected_calls_of(value: Any, what: str = "the ground truth") -> list[ExpectedCall]:
     """The calls of a ground truth. Raises InputError where it is none that can be read."""
     if isinstance(value, str):
         read = read_json(value)
@@ -45,20 +45,20 @@ def wanted_calls(value: Any, what: str = "the ground truth") -> list[Wanted]:
     return [wanted for item in value for wanted in _wanted(item, what)]
 
 
-def _calls_of_text(text: str, what: str) -> list[Call]:
+def _calls_of_text(text: str, what: str) -> list[ParsedCall]:
     found = python_calls(text) or calls_in_text(text)
     if not found:
         raise InputError(f"{what} holds no calls: {shown(text)}; {_FORMS}")
     return found
 
 
-def _exact(call: Call, what: str) -> Wanted:
+def _exact(call: ParsedCall, what: str) -> ExpectedCall:
     if call.problem:
         raise InputError(f"{what} holds a call that cannot be read: {call.problem}")
-    return Wanted(call.name, call.arguments)
+    return ExpectedCall(call.name, call.arguments)
 
 
-def _wanted(item: Any, what: str) -> list[Wanted]:
+def _wanted(item: Any, what: str) -> list[ExpectedCall]:
     if isinstance(item, str):
         return [_exact(call, what) for call in _calls_of_text(item, what)]
     if not isinstance(item, Mapping):
@@ -83,7 +83,7 @@ def _is_call(item: Mapping[str, Any]) -> bool:
     return isinstance(item.get("name"), str)
 
 
-def _choices(name: str, arguments: Any, what: str) -> Wanted:
+def _choices(name: str, arguments: Any, what: str) -> ExpectedCall:
     if not isinstance(arguments, Mapping):
         raise InputError(f"{what}: the possible answers of {name} must be an object; {_FORMS}")
     arguments = {argument: values for argument, values in arguments.items() if values is not None}
@@ -93,7 +93,7 @@ def _choices(name: str, arguments: Any, what: str) -> Wanted:
                 f"{what}: the argument {argument} of {name} must be a list of the values that are accepted, "
                 f"not {shown(values)}"
             )
-    return Wanted(name, arguments, has_choices=True)
+    return ExpectedCall(name, arguments, has_choices=True)
 
 
 def tool_schemas(*given: Any) -> dict[str, Mapping[str, Any]] | None:

@@ -15,7 +15,7 @@ from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common.json_text import read_json
 from guerdon.rewards.common.parameters import one_of, response_text, shown
 from guerdon.rewards.tool_calls.calls import arguments_of, calls_of_message
-from guerdon.rewards.tool_calls.expected import wanted_calls
+from guerdon.rewards.tool_calls.expected import expected_calls_of
 from guerdon.rewards.tool_calls.matching import judge
 from guerdon.rewards.tool_calls.text import calls_in_text
 from guerdon.types import EvaluateResult, Message, MetricResult
@@ -127,7 +127,7 @@ def exact_tool_match_reward(messages: Sequence[Message], ground_truth: Any = Non
     >>> exact_tool_match_reward(response="Nothing to call.", ground_truth={"tool_calls": []}).score
     1.0
     """
-    wanted = wanted_calls([] if ground_truth is None else ground_truth)
+    wanted = expected_calls_of([] if ground_truth is None else ground_truth)
     verdict = judge(calls_of_message(messages[-1]) if messages else [], wanted, {}, in_order=True)
     return EvaluateResult(float(verdict.is_exact), reason=verdict.problem or "as wanted")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from guerdon.rewards.common.parameters import shown
-from guerdon.rewards.tool_calls.calls import Call
-from guerdon.rewards.tool_calls.expected import Wanted
+from guerdon.rewards.tool_calls.calls import ParsedCall
+from guerdon.rewards.tool_calls.expected import ExpectedCall
 from guerdon.rewards.tool_calls.values import is_accepted, is_same
 
 Schemas = Mapping[str, Mapping[str, Any]]
@@ -17,7 +17,7 @@ MAX_COMPARED = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class CallComparison:
     """A call that was made beside one that was wanted. Its parts are the name and each argument."""
 
     right: int
@@ -31,7 +31,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CallsMatch:
     """All calls that were made beside all that were wanted."""
 
     is_exact: bool
@@ -43,12 +43,12 @@ class Verdict:
 
 
 def judge(
-    made: Sequence[Call],
-    wanted: Sequence[Wanted],
+    made: Sequence[ParsedCall],
+    wanted: Sequence[ExpectedCall],
     schemas: Schemas,
     in_order: bool,
     language: str = "python",
-) -> Verdict:
+) -> CallsMatch:
     """Find for each wanted call the one that was made, and what is right of it.
 
     ``language`` is the one in whose notation texts among the arguments stand, for possible answers.
@@ -64,10 +64,12 @@ def judge(
     parts_wanted = sum(pairs[i].wanted if i in pairs else _parts_wanted(one) for i, one in enumerate(wanted))
     is_exact = matched == len(wanted) == len(made)
     f1 = 2 * right / (parts_made + parts_wanted) if made or wanted else 1.0
-    return Verdict(is_exact, matched, f1, "" if is_exact else _problem(made, wanted, pairs))
+    return CallsMatch(is_exact, matched, f1, "" if is_exact else _problem(made, wanted, pairs))
 
 
-def _problem(made: Sequence[Call], wanted: Sequence[Wanted], pairs: Mapping[int, Comparison]) -> str:
+def _problem(
+    made: Sequence[ParsedCall], wanted: Sequence[ExpectedCall], pairs: Mapping[int, CallComparison]
+) -> str:
     if not wanted:
         return f"no call was wanted, {len(made)} made"
     if not made:
@@ -87,29 +89,31 @@ def _problem(made: Sequence[Call], wanted: Sequence[Wanted], pairs: Mapping[int,
 # One call.
 
 
-def compare(call: Call, wanted: Wanted, schemas: Schemas, language: str) -> Comparison:
+def compare(call: ParsedCall, wanted: ExpectedCall, schemas: Schemas, language: str) -> CallComparison:
     """One call beside one that was wanted."""
     made = _parts(call)
     # In OpenAI's API names have no dots; models call "uber.ride" by "uber_ride" there.
     is_named = call.name == wanted.name or (call.is_native and call.name == wanted.name.replace(".", "_"))
     if call.problem or not is_named:
-        return Comparison(
+        return CallComparison(
             0, made, _parts_wanted(wanted), call.problem or f"called {shown(call.name)} instead"
         )
     if isinstance(call.arguments, str) or isinstance(wanted.arguments, str):
         same = call.arguments == wanted.arguments
-        return Comparison(1 + same, made, _parts_wanted(wanted), "" if same else "the arguments are no JSON")
+        return CallComparison(
+            1 + same, made, _parts_wanted(wanted), "" if same else "the arguments are no JSON"
+        )
     schema = schemas.get(wanted.name, {})
     if wanted.has_choices:
         return _compare_choices(call.arguments, wanted.arguments, schema, language)
     return _compare_values(call.arguments, wanted.arguments, schema)
 
 
-def _parts(call: Call) -> int:
+def _parts(call: ParsedCall) -> int:
     return 1 + (1 if isinstance(call.arguments, str) else len(call.arguments))
 
 
-def _parts_wanted(wanted: Wanted) -> int:
+def _parts_wanted(wanted: ExpectedCall) -> int:
     if isinstance(wanted.arguments, str):
         return 2
     return 1 + sum(
@@ -117,7 +121,7 @@ def _parts_wanted(wanted: Wanted) -> int:
     )
 
 
-def _compare_values(given: Mapping[str, Any], wanted: Mapping[str, Any], schema: Any) -> Comparison:
+def _compare_values(given: Mapping[str, Any], wanted: Mapping[str, Any], schema: Any) -> CallComparison:
     wrong = [
         name
         for name in wanted
@@ -126,12 +130,12 @@ def _compare_values(given: Mapping[str, Any], wanted: Mapping[str, Any], schema:
     missing = [name for name in wanted if name not in given]
     right = 1 + len(wanted) - len(wrong) - len(missing)
     problem = _first(given, wanted, wrong, missing, lambda name: shown_value(wanted[name]))
-    return Comparison(right, 1 + len(given), 1 + len(wanted), problem)
+    return CallComparison(right, 1 + len(given), 1 + len(wanted), problem)
 
 
 def _compare_choices(
     given: Mapping[str, Any], wanted: Mapping[str, Any], schema: Any, language: str
-) -> Comparison:
+) -> CallComparison:
     required = schema.get("required") or ()
     wrong = [
         name
@@ -148,7 +152,7 @@ def _compare_choices(
     here = [name for name in wanted if name in given and name not in wrong]
     needed = sum(name in here or name not in optional for name in wanted)
     problem = _first(given, wanted, wrong, missing, lambda name: shown_value(wanted[name]))
-    return Comparison(1 + len(here), 1 + len(given), 1 + needed, problem)
+    return CallComparison(1 + len(here), 1 + len(given), 1 + needed, problem)
 
 
 def may_be_left_out(choices: Sequence[Any]) -> bool:
@@ -174,13 +178,13 @@ def _first(
     wanted: Mapping[str, Any],
     wrong: Sequence[str],
     missing: Sequence[str],
-    told: Callable[[str], str],
+    text_of: Callable[[str], str],
 ) -> str:
     """The first difference in words."""
     if missing:
         return f"the argument {shown(missing[0])} is missing"
     if wrong:
-        return f"the argument {shown(wrong[0])} is {shown_value(given[wrong[0]])}, wanted {told(wrong[0])}"
+        return f"the argument {shown(wrong[0])} is {shown_value(given[wrong[0]])}, wanted {text_of(wrong[0])}"
     extra = next((name for name in given if name not in wanted), None)
     return f"the argument {shown(extra)} was not wanted" if extra is not None else ""
 
@@ -201,13 +205,13 @@ def _property(schema: Any, name: str) -> Any:
 # All calls.
 
 
-def _pairs(table: list[list[Comparison]], in_order: bool) -> dict[int, Comparison]:
+def _pairs(table: list[list[CallComparison]], in_order: bool) -> dict[int, CallComparison]:
     """For each wanted call, by its number, the comparison with the call that is taken for it."""
     chosen = _in_order(table) if in_order else _in_any_order(table)
     return {i: table[i][j] for i, j in chosen.items()}
 
 
-def _in_any_order(table: list[list[Comparison]]) -> dict[int, int]:
+def _in_any_order(table: list[list[CallComparison]]) -> dict[int, int]:
     """As many as can be without a difference; of the others the most alike first."""
     chosen: dict[int, int] = {}
     takers: dict[int, int] = {}
@@ -227,7 +231,9 @@ def _in_any_order(table: list[list[Comparison]]) -> dict[int, int]:
     return chosen
 
 
-def _take(table: list[list[Comparison]], first: int, chosen: dict[int, int], takers: dict[int, int]) -> None:
+def _take(
+    table: list[list[CallComparison]], first: int, chosen: dict[int, int], takers: dict[int, int]
+) -> None:
     """Give a wanted call one without a difference, where others can be moved to another such one for it."""
     came: dict[int, int] = {}
     queue = [first]
@@ -247,7 +253,7 @@ def _take(table: list[list[Comparison]], first: int, chosen: dict[int, int], tak
             return
 
 
-def _in_order(table: list[list[Comparison]]) -> dict[int, int]:
+def _in_order(table: list[list[CallComparison]]) -> dict[int, int]:
     """Pairs whose order is that of both sides, with as much right as can be."""
     width = len(table[0]) if table else 0
     best = [[0] * (width + 1) for _ in range(len(table) + 1)]

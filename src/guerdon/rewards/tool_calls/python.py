@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from guerdon.rewards.common.json_text import MAX_DEPTH, integer, real
-from guerdon.rewards.tool_calls.calls import Call
+from guerdon.rewards.tool_calls.calls import ParsedCall
 
 _MAX_TEXT = 200_000
 _TOKEN = re.compile(
@@ -30,18 +30,18 @@ class _NotLiteralError(Exception):
     """The text is no row of calls with literal arguments."""
 
 
-def python_calls(text: str) -> list[Call] | None:
+def python_calls(text: str) -> list[ParsedCall] | None:
     """The calls of a text that is nothing but calls, alone or in a list; None where it is something else.
 
     Arguments are literals of Python, and ``true``, ``false`` and ``null``. An argument without a name makes
     a call that cannot be compared, since its name is not known.
 
     >>> python_calls('[f(a=[1, "x"]), g.h()]')
-    [Call(name='f', arguments={'a': [1, 'x']}, problem='', is_native=False), \
-Call(name='g.h', arguments={}, problem='', is_native=False)]
+    [ParsedCall(name='f', arguments={'a': [1, 'x']}, problem='', is_native=False), \
+ParsedCall(name='g.h', arguments={}, problem='', is_native=False)]
     """
     try:
-        return _Reader(text).calls()
+        return _PythonCallParser(text).calls()
     except _NotLiteralError:
         return None
 
@@ -49,7 +49,7 @@ Call(name='g.h', arguments={}, problem='', is_native=False)]
 def python_literal(text: str) -> tuple[Any, bool]:
     """The value of a text that is one literal of Python, and whether it is one."""
     try:
-        reader = _Reader(text)
+        reader = _PythonCallParser(text)
         value = reader.value(0)
         reader.expect("")
     except _NotLiteralError:
@@ -57,7 +57,7 @@ def python_literal(text: str) -> tuple[Any, bool]:
     return value, True
 
 
-class _Reader:
+class _PythonCallParser:
     def __init__(self, text: str) -> None:
         self._tokens = _tokens(text)
         self._at = 0
@@ -85,8 +85,8 @@ class _Reader:
             raise _NotLiteralError
         self._at += bool(sign)
 
-    def calls(self) -> list[Call]:
-        found: list[Call] = []
+    def calls(self) -> list[ParsedCall]:
+        found: list[ParsedCall] = []
         while self._peek():
             if self._skip("["):
                 while not self._skip("]"):
@@ -99,7 +99,7 @@ class _Reader:
                 pass
         return found
 
-    def _call(self) -> Call:
+    def _call(self) -> ParsedCall:
         if self._peek() != "name":
             raise _NotLiteralError
         name = self._take()
@@ -117,7 +117,7 @@ class _Reader:
                 problem = "an argument has no name"
             if self._peek() != ")":
                 self.expect(",")
-        return Call(name, arguments, problem)
+        return ParsedCall(name, arguments, problem)
 
     def value(self, depth: int) -> Any:
         """The literal that comes next."""

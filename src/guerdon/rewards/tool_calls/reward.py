@@ -9,7 +9,7 @@ from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common.parameters import one_of
 from guerdon.rewards.tool_calls.calls import calls_of_message
-from guerdon.rewards.tool_calls.expected import tool_schemas, wanted_calls
+from guerdon.rewards.tool_calls.expected import expected_calls_of, tool_schemas
 from guerdon.rewards.tool_calls.languages import LANGUAGES
 from guerdon.rewards.tool_calls.matching import judge
 from guerdon.types import EvaluateResult, Message, MetricResult
@@ -75,7 +75,7 @@ def tool_calls(
     expected = ground_truth if expected_calls is None else expected_calls
     if expected is None:
         raise InputError("no ground truth: give the calls that are wanted, [] where none is")
-    wanted = wanted_calls(expected)
+    wanted = expected_calls_of(expected)
     made = calls_of_message(messages[-1], schemas) if messages else []
     verdict = judge(made, wanted, schemas or {}, in_order, language)
     share = verdict.matched / len(wanted) if wanted else float(not made)

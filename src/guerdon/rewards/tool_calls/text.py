@@ -23,7 +23,7 @@ from guerdon.rewards.common.json_text import (
     read_json_at,
     said,
 )
-from guerdon.rewards.tool_calls.calls import Call, Untyped, arguments_of, broken, calls_of_json
+from guerdon.rewards.tool_calls.calls import ParsedCall, Untyped, arguments_of, broken, calls_of_json
 from guerdon.rewards.tool_calls.python import python_calls, python_literal
 
 _MARKER = re.compile(
@@ -50,7 +50,7 @@ MAX_CALLS = 1_000
 _MAX_BROKEN = 20
 
 
-def calls_in_text(text: str, names: Iterable[str] | None = None) -> list[Call]:
+def calls_in_text(text: str, names: Iterable[str] | None = None) -> list[ParsedCall]:
     """The calls that a response makes in its text, in order.
 
     ``names`` are those of the tools there are: a block of Python that calls something else is only code.
@@ -95,13 +95,13 @@ class _Scan:
         return match.end() if match else at
 
 
-_Found = tuple[list[Call], int]
+_Found = tuple[list[ParsedCall], int]
 """Calls and where they end."""
 
 
-def _marked(text: str) -> list[Call]:
+def _marked(text: str) -> list[ParsedCall]:
     scan = _Scan(text)
-    found: list[Call] = []
+    found: list[ParsedCall] = []
     at = line = 0
     holes = comments(text)
     starts = [start for start, _ in holes]
@@ -131,7 +131,7 @@ def _reader(marker: str) -> Callable[[_Scan, re.Match[str]], _Found]:
 def _tool_call(scan: _Scan, marker: re.Match[str]) -> _Found:
     """Hermes and Qwen: objects of JSON in the element. Before anything else the element is only named."""
     at = scan.space(marker.end())
-    found: list[Call] = []
+    found: list[ParsedCall] = []
     while scan.text.startswith(("{", "["), at):
         read = read_json_at(scan.text, at)
         if read.problem:
@@ -164,7 +164,7 @@ def _function(scan: _Scan, marker: re.Match[str]) -> _Found:
     end = scan.space(read.end)
     if not scan.text.startswith("</function>", end):
         return [broken("<function> is never closed", name)], end
-    return [Call(name, arguments_of(read.value))], end + len("</function>")
+    return [ParsedCall(name, arguments_of(read.value))], end + len("</function>")
 
 
 def _invoke(scan: _Scan, marker: re.Match[str]) -> _Found:
@@ -186,7 +186,7 @@ def _elements(scan: _Scan, at: int, name: str, opening: re.Pattern[str], closing
     at = scan.space(at)
     if not scan.text.startswith(closing, at):
         return [broken(f"{closing} is missing", name)], at
-    return [Call(name, arguments, problem)], at + len(closing)
+    return [ParsedCall(name, arguments, problem)], at + len(closing)
 
 
 def _mistral(scan: _Scan, marker: re.Match[str]) -> _Found:
@@ -198,7 +198,9 @@ def _mistral(scan: _Scan, marker: re.Match[str]) -> _Found:
     read = read_json_at(scan.text, name.end() if name else at)
     if read.problem:
         return [broken(read.problem)], max(read.end, marker.end())
-    calls = [Call(name[1], arguments_of(read.value))] if name else calls_of_json(read.value, lenient=True)
+    calls = (
+        [ParsedCall(name[1], arguments_of(read.value))] if name else calls_of_json(read.value, lenient=True)
+    )
     return [broken("the JSON names no tool")] if calls is None else calls, read.end
 
 
@@ -211,7 +213,7 @@ def _python_tag(scan: _Scan, marker: re.Match[str]) -> _Found:
 # Texts and blocks.
 
 
-def _only_calls(text: str, *, lenient: bool = False) -> list[Call] | None:
+def _only_calls(text: str, *, lenient: bool = False) -> list[ParsedCall] | None:
     """The calls of a text that is nothing but calls; None where it is something else."""
     if text.startswith(("{", "[")) and (found := _json_sequence(text, lenient)) is not None:
         return found
@@ -220,8 +222,8 @@ def _only_calls(text: str, *, lenient: bool = False) -> list[Call] | None:
     return None
 
 
-def _json_sequence(text: str, lenient: bool) -> list[Call] | None:
-    found: list[Call] = []
+def _json_sequence(text: str, lenient: bool) -> list[ParsedCall] | None:
+    found: list[ParsedCall] = []
     at = 0
     while at < len(text):
         read = read_json_at(text, at)
@@ -235,14 +237,14 @@ def _json_sequence(text: str, lenient: bool) -> list[Call] | None:
     return found
 
 
-def _in_fences(blocks: list[Fence], known: set[str] | None) -> Iterator[tuple[int, Call]]:
+def _in_fences(blocks: list[Fence], known: set[str] | None) -> Iterator[tuple[int, ParsedCall]]:
     for fence in blocks[:MAX_CALLS]:
         if fence.label in _FENCE_LABELS:
             for call in _of_fence(fence, known):
                 yield fence.start, call
 
 
-def _of_fence(fence: Fence, known: set[str] | None) -> list[Call]:
+def _of_fence(fence: Fence, known: set[str] | None) -> list[ParsedCall]:
     block = fence.text.strip()
     found = _only_calls(block)
     if not found:
@@ -253,7 +255,7 @@ def _of_fence(fence: Fence, known: set[str] | None) -> list[Call]:
     return found
 
 
-def _in_prose(text: str, blocks: list[Fence]) -> Iterator[tuple[int, Call]]:
+def _in_prose(text: str, blocks: list[Fence]) -> Iterator[tuple[int, ParsedCall]]:
     """Objects of JSON that are calls, and lists of calls on lines of their own, outside of fences and comments."""
     holes = sorted([*comments(text), *((fence.start, fence.end) for fence in blocks)])
     line = last = 0

@@ -84,7 +84,7 @@ class _BudgetedExecutor:
         if self.left <= 0:
             return Report(status="timeout", detail="no time was left for it", tier=self.tier)
         report = self._tried(replace(job, patience_s=self.left))
-        # What it ran, not what it waited to be run: whoever shares the sandbox makes nobody slow.
+        # What it ran, not what it waited: other users of the sandbox must not use up its time.
         self.left -= report.wall_s
         self.tier = report.tier
         return report

@@ -16,7 +16,7 @@ SYNTAX_ERRORS = ("SyntaxError", "IndentationError", "TabError")
 
 MOST_LINES = 10_000_000
 REVEALED = 4000
-"""Characters of what is told to the owner of the tests."""
+"""Characters of the details for the owner of the tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ def exception_message(account: Any) -> tuple[str, str]:
 
 
 def as_text(value: Any) -> str:
-    """What a program told, for people, whatever it is: at most ``REVEALED`` characters."""
+    """A value from a program as text for people, whatever it is: at most ``REVEALED`` characters."""
     try:
         return str(value)[:REVEALED]
     except (ValueError, RecursionError, MemoryError):  # an integer of too many digits, a list too deep

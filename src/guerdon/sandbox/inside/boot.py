@@ -28,7 +28,7 @@ from .numbers import machine
 from .request import MAX_LENGTH
 
 # Imported once here, so that no program pays for them: what programs of the common kind import. Each adds to what
-# every fork costs, and the rest of the standard library is imported in milliseconds by whoever wants it.
+# every fork costs, and the rest of the standard library takes milliseconds to import.
 COMMON = (
     *("abc", "array", "ast", "bisect", "collections", "copy", "dataclasses", "datetime", "decimal", "enum"),
     *(
@@ -56,11 +56,11 @@ def main() -> None:
     owner = int(sys.argv[4])
     config = json.loads(control.recv(MAX_LENGTH))
 
-    def tell(**said: Any) -> None:
+    def report(**said: Any) -> None:
         control.send(json.dumps(said).encode())
 
     def inside() -> None:
-        _serve(control, direct, owner, config, tell)
+        _serve(control, direct, owner, config, report)
 
     def start() -> None:
         # While there is a /proc; what is read from it later is of this process still.
@@ -72,14 +72,14 @@ def main() -> None:
     config |= {"shared_user": config["tier"] in ("landlock", "none"), "tasks": None}
     try:
         if config["tier"] == "native":
-            namespaces.enter(config, start, inside, lambda pid: tell(pid=pid))
+            namespaces.enter(config, start, inside, lambda pid: report(pid=pid))
         if config["tier"] in ("landlock", "none"):
             reaper.stay_behind(config["box"])
-        tell(pid=os.getpid())
+        report(pid=os.getpid())
         start()
         inside()
-    except Exception as error:  # the owner is told, whatever it is
-        tell(failed=_reason(error))
+    except Exception as error:  # reported to the owner, whatever it is
+        report(failed=_reason(error))
         os._exit(1)
 
 
@@ -98,14 +98,14 @@ def _reason(error: Exception) -> str:
 
 
 def _serve(
-    control: socket.socket, direct: socket.socket, owner: int, config: dict[str, Any], tell: Any
+    control: socket.socket, direct: socket.socket, owner: int, config: dict[str, Any], report: Any
 ) -> None:
     try:
         server = _confine(control, direct, owner, config)
     except Exception as error:  # as above; in the native tier this is another process
-        tell(failed=_reason(error))
+        report(failed=_reason(error))
         os._exit(1)
-    tell(ready=True, memory=server.context.most_memory)
+    report(ready=True, memory=server.context.most_memory)
     with suppress(OSError):  # the owner may go in the midst of an answer
         server.serve()
     os._exit(0)
@@ -216,6 +216,6 @@ def _readable_to(user: int, paths: Sequence[str]) -> bool:
 
 
 def _address_space(statm: int) -> int:
-    """Bytes of address space that this process has mapped; closes the descriptor, which tells it."""
+    """Bytes of address space that this process has mapped; closes the descriptor it is read from."""
     with open(statm, "rb") as file:
         return int(file.read().split()[0]) * resource.getpagesize()

@@ -27,7 +27,7 @@ def answer(source: bytes, questions: bytes, write: Callable[[bytes], None]) -> N
     live = options.get("live")
     try:
         module = solution.load(source, prelude=options["prelude"], setup=live["setup"] if live else "")
-    except BaseException as error:  # whatever the program raises is told
+    except BaseException as error:  # whatever the program raises is reported
         write(_line(["failed", *solution.describe_exception(error)]))
         return
     write(b'["ready"]\n')

@@ -24,7 +24,7 @@ def serve(source: bytes, channel: socket.socket) -> None:
         return
     try:
         module = solution.load(source, prelude=prelude)
-    except BaseException as error:  # whatever the program raises is told at the first call
+    except BaseException as error:  # whatever the program raises is reported at the first call
         failure = solution.describe_exception(error)
     while True:
         try:

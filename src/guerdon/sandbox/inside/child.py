@@ -69,7 +69,7 @@ class ServerContext:
     ) -> None:
         self.box = box
         self.own_session = own_session
-        """Whether a run is a session of its own, since only its process group tells what belongs to it."""
+        """Whether a run is a session of its own, since only its process group says what belongs to it."""
         self.base_memory = base_memory
         """Bytes of address space that a run has before its program starts."""
         self.highest = {which: _highest(which) for which in _LIMITS}
@@ -140,7 +140,7 @@ def receive(channel: _socket.socket) -> tuple[bytes, array.array[int]]:
 
 
 def wait_and_run(direct: _socket.socket, channel: _socket.socket, context: ServerContext) -> NoReturn:
-    """In a fresh fork: gets ready for a Python program that may start no process, takes one from ``direct``, tells
+    """In a fresh fork: gets ready for a Python program that may start no process, takes one from ``direct``, reports
     on ``channel`` what it took, and runs it."""
     try:
         context.count_others()
@@ -231,7 +231,7 @@ def _settle(request: JobRequest, context: ServerContext, role: Role) -> None:
     _limit(context, which, memory, memory)
     # Threads count as well, and so do the fork server itself and the other of a pair.
     tasks = request.processes + 64 + context.others
-    # Without a user namespace all that its user runs would count; whoever watches commands counts theirs.
+    # Without a user namespace all that its user runs would count; the usage monitor counts those of commands.
     if role != "command" or not context.own_session:
         _limit(context, resource.RLIMIT_NPROC, tasks, tasks)
 

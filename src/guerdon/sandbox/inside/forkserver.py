@@ -29,7 +29,7 @@ LOOK_S = 0.02
 class Spare:
     """A fork that was made in advance: it has given up what it must not have, and waits for its program.
 
-    It takes the program from ``direct`` itself, where the owner puts it, and then tells what it took: a next one is
+    It takes the program from ``direct`` itself, where the owner puts it, and then reports what it took: a next one is
     only made after that, so that no two wait for the same program. The channel ends without a word when the fork
     ends without a program.
     """
@@ -67,7 +67,7 @@ class ForkServer:
         """Whether this process is the first of a process namespace, and everything else in it is a run's."""
         self.bounded = bounded
         """Whether the file system bounds the working directory, so that nobody has to look."""
-        # A module that was preloaded may have started threads, of which a fork has to be told.
+        # A module that was preloaded may have started threads, which need the fork of the os module.
         self.fork: Callable[[], int] = os.fork if _thread._count() else kernel.fork
         self.events = select.poll()
         """Tells of the owner's end, of words from outside, and of what is waited for at the time."""
@@ -150,7 +150,7 @@ class ProcessRun:
         self.started = time.monotonic()
 
     def done(self) -> RunOutcome:
-        """Waits until the run has ended or has to be ended, and tells how it went."""
+        """Waits until the run has ended or has to be ended, and returns its outcome."""
         pid = self.pids[0]
         watch = os.pidfd_open(pid)
         reason = self._wait(watch)
@@ -198,7 +198,7 @@ class GroupRun(ProcessRun):
     """A run of several processes, or of one that may start others: what is not the server's belongs to it."""
 
     def done(self) -> RunOutcome:
-        """Waits until the run has ended or has to be ended, and tells how it went."""
+        """Waits until the run has ended or has to be ended, and returns its outcome."""
         watched = [os.pidfd_open(pid) for pid in self.pids]
         reason = self._wait(watched[0])
         detail = self._how_the_candidate_stands(watched[1]) if len(watched) > 1 else ""
@@ -264,7 +264,7 @@ class _Clocks:
         request = self._run.request
         now, cpu = time.monotonic(), 0.0
         for pid in self._run.pids:
-            # One that has just ended has no clock any more; its use is told when it is waited for.
+            # One that has just ended has no clock any more; its use is known when it is waited for.
             with suppress(OSError):
                 cpu += kernel.processor_seconds(pid)
         if self._answers is not None and (size := os.fstat(self._answers).st_size) > self._size:

@@ -227,21 +227,21 @@ def open_process(pid: int) -> int:
 
 
 class Filter:
-    """An array of ``struct sock_filter``, made ready to be laid over a thread, such as by a later fork.
+    """An array of ``struct sock_filter``, ready to be installed in a thread, such as by a later fork.
 
-    It is laid once for each run of a program, so that laying it makes no object.
+    It is installed once for each run of a program, so that installing it makes no object.
     """
 
     def __init__(self, program: bytes) -> None:
         machine()
         self.program = ctypes.create_string_buffer(program, len(program))
-        """May be changed until the filter is laid."""
+        """May be changed until the filter is installed."""
         self._description = _FilterProgram(len(program) // 8, ctypes.addressof(self.program))
         words = (_NUMBERS["seccomp"], _SECCOMP_SET_MODE_FILTER)
         self._words = (*map(ctypes.c_long, words),)
         self._reference = ctypes.byref(self._description)
 
-    def lay(self, flags: int = 0) -> None:
+    def install(self, flags: int = 0) -> None:
         """``seccomp(2)``, with ``SECCOMP_FILTER_FLAG_…``. Raises OSError."""
         thread = _syscall(*self._words, flags, self._reference)
         if thread == -1:

@@ -43,11 +43,14 @@ _KEPT = (
     (os.ST_NODIRATIME, 0x800),
     (os.ST_RELATIME, 0x20_0000),
 )
-"""Flags of a mount as statvfs tells them, and as mount takes them."""
+"""Flags of a mount as statvfs returns them, and as mount takes them."""
 
 
 def enter(
-    config: dict[str, Any], start: Callable[[], None], inside: Callable[[], None], tell: Callable[[int], None]
+    config: dict[str, Any],
+    start: Callable[[], None],
+    inside: Callable[[], None],
+    report: Callable[[int], None],
 ) -> NoReturn:
     """Runs ``start``, goes behind the walls and runs ``inside`` there, as the first process of new namespaces.
 
@@ -72,7 +75,7 @@ def enter(
         inside()
         os._exit(0)
     try:
-        tell(pid)
+        report(pid)
         if own_users:
             _map_ids(pid)
         os.write(went, b"1")
@@ -200,7 +203,7 @@ def _mount_point() -> str:
 
 
 def _make_folder(path: str) -> None:
-    """Makes a folder and those above it; what is in them cannot be listed, since it tells of the host."""
+    """Makes a folder and those above it; what is in them cannot be listed, since it reveals the host."""
     made = ""
     for part in path.split("/"):
         made += f"{part}/"

@@ -12,7 +12,7 @@ KINDS: tuple[Kind, ...] = ("program", "calls", "pair", "command")
 MAX_LENGTH = 64 * 1024
 MAX_DESCRIPTORS = 12
 REFUSED = b"\xff"
-"""What is told begins with it where a program could not be started; why comes after it."""
+"""A message begins with it where a program could not be started; the reason follows."""
 _NAMES = 16
 _FORM = struct.Struct(f"=BddQQQII{_NAMES}s")
 _OUTCOME = struct.Struct("=iddQ")
@@ -102,7 +102,7 @@ class RunOutcome(NamedTuple):
     """What came of a request."""
 
     status: int
-    """As ``waitpid`` tells it."""
+    """As ``waitpid`` returns it."""
     cpu_s: float
     wall_s: float
     memory_kb: int

@@ -196,7 +196,7 @@ class ProgramFilter:
         """Puts the filter over this thread, whose process has that pid and has given up new privileges."""
         for place in self._places:
             struct.pack_into("=I", self._ready.program, place, pid)
-        self._ready.lay()
+        self._ready.install()
 
 
 def program_filter(
@@ -228,7 +228,7 @@ def install(program: bytes, *, log: bool = False, all_threads: bool = False) -> 
     """
     kernel.no_new_privileges()
     flags = (_SECCOMP_LOG if log else 0) | (_SECCOMP_TSYNC if all_threads else 0)
-    kernel.Filter(program).lay(flags)
+    kernel.Filter(program).install(flags)
 
 
 @functools.cache

@@ -97,7 +97,7 @@ def find(module: ModuleType, name: str) -> Callable[..., Any]:
 
 
 def describe_exception(error: BaseException) -> list[Any]:
-    """What is told of an exception: names of its class and of those it descends from, message, line."""
+    """An exception as data: names of its class and of those it descends from, message, line."""
     kind = type(error)
     names = [str.__str__(type.__dict__["__name__"].__get__(base))[:80] for base in type.mro(kind)[:20]]
     try:

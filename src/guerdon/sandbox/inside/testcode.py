@@ -17,7 +17,7 @@ _MESSAGE = 300
 
 @dataclass(frozen=True, slots=True)
 class TestPlan:
-    """One test, read from its code by whoever sends it."""
+    """One test, read from its code outside."""
 
     code: str
     setup: str = ""

@@ -128,7 +128,7 @@ _MODULE = re.compile(r"^\s*(?:import\s*[\w{*\"'][^;\n]*|export\s+\w.*)$", re.M)
 
 
 def _script_source(source: str) -> tuple[str, str]:
-    """Node tells a module with ``import`` statements by the name of its file."""
+    """Node recognises a module with ``import`` statements by the name of its file."""
     return ("main.mjs" if _MODULE.search(source) else "main.js"), source
 
 

@@ -118,7 +118,7 @@ def check_preload(modules: tuple[str, ...]) -> None:
 
 
 def configuration(spec: Spec, box: str) -> dict[str, Any]:
-    """What a fork server is told at its start. Raises InputError for a module that is not there."""
+    """The configuration a fork server gets at its start. Raises InputError for a module that is not there."""
     shown, links = _system()
     folders = _folders_of(spec.preload)
     more = [*folders, *spec.shown]
@@ -140,15 +140,15 @@ def configuration(spec: Spec, box: str) -> dict[str, Any]:
     }
 
 
-def bubblewrap_line(spec: Spec, folder: str, program: str, tell: int) -> list[str]:
+def bubblewrap_command(spec: Spec, folder: str, program: str, info: int) -> list[str]:
     """The command that goes before the interpreter's, so that bubblewrap makes the walls.
 
-    ``folder`` is where the package ``inside`` lies, ``program`` is bubblewrap itself, ``tell`` the descriptor
-    on which it says what process it made.
+    ``folder`` is where the package ``inside`` lies, ``program`` is bubblewrap itself, ``info`` the descriptor
+    to which it writes what process it made.
     """
     config = configuration(spec, BOX)
     line = [program, "--unshare-all", "--as-pid-1", "--cap-drop", "ALL", "--uid", "1000", "--gid", "1000"]
-    line += ["--hostname", "sandbox", "--proc", "/proc", "--info-fd", str(tell)]
+    line += ["--hostname", "sandbox", "--proc", "/proc", "--info-fd", str(info)]
     shown = _outermost([*config["shown"], os.path.join(folder, "inside"), spec.python])
     for path in shown:
         line += ["--ro-bind", path, path]

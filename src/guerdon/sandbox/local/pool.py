@@ -71,7 +71,7 @@ class Pool:
     def _take(self, spec: Spec, permit: _Permit) -> ForkServerHandle:
         with self._lock:
             while len(self._permits) >= self.workers and not self._closed:
-                # A permit that an interruption gave up tells nobody.
+                # A permit that an interruption gave up notifies nobody.
                 self._lock.wait(_POLL_S)
             if self._closed:
                 raise UnavailableError("the sandbox is closed")

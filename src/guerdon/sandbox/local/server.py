@@ -18,7 +18,7 @@ from guerdon.sandbox.execution import Report, SandboxJob, Status, Tier
 from guerdon.sandbox.inside.numbers import machine
 from guerdon.sandbox.inside.request import JobRequest, RunOutcome
 from guerdon.sandbox.local import workdirs
-from guerdon.sandbox.local.environment import AT_START, BOX, Spec, bubblewrap_line, configuration
+from guerdon.sandbox.local.environment import AT_START, BOX, Spec, bubblewrap_command, configuration
 from guerdon.sandbox.local.job_files import JobFiles, unpacked
 from guerdon.sandbox.local.usage import POLL_S, UsageMonitor
 
@@ -92,7 +92,7 @@ class ForkServerHandle:
         try:
             inherited = [*theirs, owner]
             if self.tier == "bubblewrap" and program is not None:
-                before = bubblewrap_line(self.spec, folder, program, info_writer)
+                before = bubblewrap_command(self.spec, folder, program, info_writer)
             self._messages = os.memfd_create("messages", os.MFD_CLOEXEC)
             self._process = subprocess.Popen(
                 [*before, self.spec.python, "-s", "-P", "-S", "-X", "utf8", "-c", _BOOT, folder]

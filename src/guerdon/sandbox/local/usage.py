@@ -17,7 +17,7 @@ THREADS = 64
 _TICK = os.sysconf("SC_CLK_TCK")
 _NO_FILE = b"/dev/zero (deleted)\n"
 _LISTS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
-"""Whether this kernel tells the children of a process."""
+"""Whether this kernel lists the children of a process."""
 
 
 class UsageMonitor:
@@ -140,7 +140,7 @@ def _mapped(pid: int) -> dict[bytes, int]:
 
 
 def _proportional(pid: int) -> int:
-    """Bytes in memory, what is shared divided among those who share it; all of it where that is not told."""
+    """Bytes in memory, what is shared divided among those who share it; all of it where the kernel does not say."""
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
             for line in file:

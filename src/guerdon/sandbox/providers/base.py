@@ -103,7 +103,7 @@ class Provider(ABC):
         arguments: tuple[str, ...] = (),
         limits: Limits | None = None,
     ) -> Execution:
-        """Runs a program and waits for it. ``files`` are laid into its working directory.
+        """Runs a program and waits for it. ``files`` are written to its working directory.
 
         Raises InputError for a path that leaves the working directory. Whatever else keeps the program from
         running is the status ``unavailable`` with a detail that says what to do.

@@ -1,7 +1,7 @@
 """E2B, virtual machines by the second: a fresh one for each program, through E2B's HTTP interface.
 
 E2B's own package brings some twenty others along, so this speaks to the service itself: its REST interface to make and
-kill a sandbox, and the daemon in it (envd) to lay files and to run a process, which is a Connect stream of JSON.
+kill a sandbox, and the daemon in it (envd) to write files and to run a process, which is a Connect stream of JSON.
 The Jupyter kernel of E2B's code interpreter is left aside: a kernel has neither standard input nor an exit code.
 
 A sandbox is never used twice. Its user may become root there, so a program could change the interpreter for the next
@@ -143,7 +143,7 @@ class E2B(Provider):
     def execute(self, run: RunRequest) -> Execution:
         machine = self._made(run.limits)
         try:
-            self._lay(machine, run)
+            self._write_files(machine, run)
             done = self._ran(machine, run)
             with self._lock:
                 if machine.id not in self._alive:  # close() took it from under the program
@@ -227,14 +227,14 @@ class E2B(Provider):
             self._alive.discard(id)
         self._http.request("DELETE", f"/sandboxes/{id}", within_s=30.0, limit=1 << 20)
 
-    def _lay(self, machine: _RemoteSandbox, run: RunRequest) -> None:
+    def _write_files(self, machine: _RemoteSandbox, run: RunRequest) -> None:
         """Lays program, input and files into the sandbox, in one request."""
-        laid = {f"{FOLDER}/{path}": data for path, data in run.files.items()}
-        laid[f"{FOLDER}/{_source(run)}"] = run.program.encode()
-        laid[INPUT] = run.stdin
+        contents = {f"{FOLDER}/{path}": data for path, data in run.files.items()}
+        contents[f"{FOLDER}/{_source(run)}"] = run.program.encode()
+        contents[INPUT] = run.stdin
         boundary = uuid.uuid4().hex
         body = bytearray()
-        for path, data in laid.items():
+        for path, data in contents.items():
             name = path.replace("\\", "\\\\").replace('"', '\\"')
             head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
             body += head.encode() + b"Content-Type: application/octet-stream\r\n\r\n" + data + b"\r\n"
@@ -299,7 +299,7 @@ class E2B(Provider):
                 raise ServiceError(f"E2B's sandbox did not run the program: {error}") from error
             seen.timed_out = True
         seen.wall_s = time.monotonic() - seen.started
-        # The daemon kills at the deadline and may still tell of the end.
+        # The daemon kills at the deadline and may still report the end.
         seen.timed_out = seen.timed_out or ("kill" in seen.signal and seen.wall_s >= wall_s)
         if not (seen.timed_out or seen.flooded or seen.signal) and seen.exit_code is None:
             raise TransientError("E2B's sandbox ended the stream before the program had ended")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import os
-import random
 import re
 import ssl
 import threading
@@ -16,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from guerdon.errors import InputError
+from guerdon.retry_timing import backoff, retry_after
 from guerdon.sandbox.providers.transport import ServiceError, ServiceResponse, TimedSocket, TransientError
 
 RETRIED = frozenset({429, 500, 502, 503, 504})
@@ -90,7 +90,6 @@ class Http:
 
         ``within_s`` is for each attempt. ServiceError says what went wrong.
         """
-        wait_s = self.retries.first_wait_s
         attempt = 1
         while True:
             try:
@@ -99,24 +98,22 @@ class Http:
             except TransientError as failure:
                 if failure.stale:
                     continue
-                again = self._wait(failure, attempt, wait_s)
+                again = self._wait(failure, attempt)
                 if again is None:
                     tried = f" ({attempt} attempts)" if attempt > 1 else ""
                     raise ServiceError(
                         f"{failure}{tried}", status=failure.status, body=failure.body
                     ) from failure
             time.sleep(again)
-            wait_s *= 2
             attempt += 1
 
-    def _wait(self, failure: TransientError, attempt: int, wait_s: float) -> float | None:
+    def _wait(self, failure: TransientError, attempt: int) -> float | None:
         """Seconds until the next attempt, None for no further one."""
         if attempt >= self.retries.attempts or self._closed:
             return None
         if failure.wait_s is not None:
             return failure.wait_s if failure.wait_s <= self.retries.longest_wait_s else None
-        # Jitter: workers that failed together do not all come back together.
-        return random.uniform(0.5, 1.0) * min(wait_s, self.retries.longest_wait_s)
+        return backoff(attempt, first=self.retries.first_wait_s, longest=self.retries.longest_wait_s)
 
     @contextmanager
     def opened(
@@ -190,7 +187,7 @@ class Http:
         said = self.clean(_excerpt(body))
         said = f": {said}" if said else ""
         if status in RETRIED:
-            wait_s = _retry_after(answer.headers.get("Retry-After"))
+            wait_s = retry_after(answer.headers)
             often = ", which is asked too often: use fewer workers" if status == 429 else ""
             return TransientError(
                 f"{self} answered {status}{often}{said}", status=status, body=body, wait_s=wait_s
@@ -290,9 +287,3 @@ def _reason(error: BaseException) -> str:
 def _excerpt(body: bytes) -> str:
     text = body[: 4 * EXCERPT].decode("utf-8", "replace")
     return text if len(text) <= EXCERPT else text[:EXCERPT] + "…"
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Seconds of a Retry-After header; a date or nonsense counts as none."""
-    value = (value or "").strip()
-    return float(value) if value.isascii() and value.isdecimal() and len(value) < 10 else None

@@ -112,8 +112,8 @@ class RemoteExecutor(Executor):
     def _problem(self) -> Report | None:
         """What keeps the service from answering call tests; asked until it can.
 
-        A program cannot be told apart from its context when both share a process, so the context are
-        tried once without one.
+        A program cannot be told apart from the script when both share a process, so the script is tried once
+        without a program.
         """
         with self._lock:
             if self._able:

@@ -17,8 +17,8 @@ from guerdon.errors import (
 )
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.scorers.event_loop import background_loop
+from guerdon.scoring.evaluate import ascore_samples, score_samples
 from guerdon.scoring.outcome import Outcome, failure
-from guerdon.scoring.worker.entry import ascore_samples, score_samples
 from guerdon.types import Sample
 
 _HAND_ON_SECONDS = 0.005

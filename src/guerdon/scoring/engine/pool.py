@@ -35,12 +35,13 @@ from guerdon.scoring.engine.base import (
     ScoredSample,
     scored,
 )
+from guerdon.scoring.evaluate import Row, Unit, timeout_message
 from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.prefetch import Prefetcher
+from guerdon.scoring.process.idle_pool import idle_workers
 from guerdon.scoring.process.ipc import IDLE, BrokenFrameError
-from guerdon.scoring.process.worker_process import WorkerProcess, WorkerSpec, idle_workers
+from guerdon.scoring.process.worker_process import WorkerProcess, WorkerSpec
 from guerdon.scoring.row_pickle import row_bytes
-from guerdon.scoring.worker.entry import Row, Unit, timeout_message
 
 _TICK = 0.05
 """Seconds between two looks at the workers' clocks and memory."""

@@ -7,20 +7,16 @@ that ended a run in good health are kept for the next run of the same reward.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import fcntl
 import hashlib
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import cloudpickle
 
@@ -28,8 +24,8 @@ from guerdon.errors import BindingError, CrashError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.modules import loaded_files
 from guerdon.scoring.process.channel import Channel, Ends
-from guerdon.scoring.process.ipc import BrokenFrameError
-from guerdon.scoring.worker.entry import WorkerProgram
+from guerdon.scoring.process.program import WorkerProgram
+from guerdon.scoring.process.spawner import spawner
 
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[4]); "
@@ -37,7 +33,6 @@ _BOOT = (
 )
 _DEATH_SECONDS = 1.0
 """How long a worker that has closed its socket may take to end."""
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +79,7 @@ class WorkerProcess(Channel):
         """Bytes of memory it had once the reward was loaded."""
         try:
             with Ends() as ends:
-                self._process = _spawner.call(lambda: _start(*ends.theirs))
+                self._process = spawner.call(lambda: _start(*ends.theirs))
                 super().__init__(*ends.take_ours())
         except OSError as error:
             raise CrashError(f"cannot start a worker process: {error.strerror or error}") from error
@@ -166,102 +161,3 @@ def _working_directory() -> str:
         return os.getcwd()
     except FileNotFoundError:  # it was removed
         return os.sep
-
-
-class Spawner:
-    """A thread that lives as long as the process and starts all workers.
-
-    The kernel ends a worker when the *thread* that started it ends; threads of callers come and go.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._forget()
-
-    def _forget(self) -> None:
-        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]] | None = None
-
-    def call(self, job: Callable[[], T]) -> T:
-        """Run a job on the spawning thread and give its result or raise its exception."""
-        with self._lock:
-            if self._jobs is None:
-                self._jobs = queue.SimpleQueue()
-                threading.Thread(
-                    target=self._work, args=(self._jobs,), name="guerdon-spawner", daemon=True
-                ).start()
-        answer: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
-        self._jobs.put((job, answer))
-        result, error = answer.get()
-        if error is not None:
-            raise error
-        return result  # type: ignore[return-value]
-
-    @staticmethod
-    def _work(jobs: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]]) -> None:
-        while True:
-            job, answer = jobs.get()
-            try:
-                answer.put((job(), None))
-            except BaseException as error:  # handed to the caller, whose error it is
-                answer.put((None, error))
-
-
-class IdlePool:
-    """Workers that wait for the next run of the same reward."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._forget()
-
-    def _forget(self) -> None:
-        self._workers: list[WorkerProcess] = []
-
-    def take(self, key: str) -> WorkerProcess | None:
-        """A worker that has this very reward loaded, if one waits."""
-        with self._lock:
-            mine = [w for w in self._workers if w.key == key]
-            for worker in mine:
-                self._workers.remove(worker)
-                with contextlib.suppress(BrokenFrameError):
-                    if worker.is_alive() and worker.receive() == []:
-                        return worker
-                worker.close()
-        return None
-
-    def put(self, worker: WorkerProcess) -> None:
-        """Keep a worker that has nothing in flight; the one that waited longest makes room."""
-        with self._lock:
-            self._workers.append(worker)
-            surplus = self._workers[: -2 * cpu_count()]
-            del self._workers[: -2 * cpu_count()]
-        for old in surplus:
-            old.close()
-
-    def close(self) -> None:
-        with self._lock:
-            workers, self._workers = self._workers, []
-        for worker in workers:
-            worker.close()
-
-
-def cpu_count() -> int:
-    """How many processors this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
-
-
-_spawner = Spawner()
-idle_workers = IdlePool()
-atexit.register(idle_workers.close)
-
-
-def _forget_after_fork() -> None:
-    # A forked child has neither the threads nor any business with the parent's workers.
-    _spawner.__init__()  # type: ignore[misc]
-    idle_workers.__init__()  # type: ignore[misc]
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_after_fork)

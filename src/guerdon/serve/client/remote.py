@@ -11,26 +11,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from guerdon.errors import BindingError, InputError, RemoteError, RewardError
-from guerdon.reward.binding.conventions import (
-    MISSING,
-    POINTWISE,
-    STANDARD_NAMES,
-    columns_of,
-    missing_parameter,
-)
-from guerdon.reward.hooks import RemoteAsked
-from guerdon.reward.scorers.base import Explicit, Scorer
-from guerdon.reward.versioning.version import Watch, digest, fingerprint
+from guerdon.reward.binding.conventions import MISSING, POINTWISE, STANDARD_NAMES, columns_of
+from guerdon.reward.binding.signature import missing_parameter
+from guerdon.reward.hooks import RemoteRewardSpec
+from guerdon.reward.scorers.base import Scorer
+from guerdon.reward.scorers.component import CallArguments
+from guerdon.reward.versioning.fingerprint import fingerprint
+from guerdon.reward.versioning.snapshot import DependencySnapshot
+from guerdon.reward.versioning.version import digest
 from guerdon.scoring.worker.entry import inside_worker
 from guerdon.serve.client.address import Address
 from guerdon.serve.client.codecs import V1Codec
 from guerdon.serve.client.detection import FORMATS, DetectedServer, detect
 from guerdon.serve.client.event_loop import run_sync
 from guerdon.serve.client.formats import V1ClientFormat
+from guerdon.serve.client.options import CallOptions
 from guerdon.serve.client.response import HttpResponse
 from guerdon.serve.client.results import read_result
 from guerdon.serve.client.retries import Deadline
-from guerdon.serve.client.transport import CallOptions, Transport
+from guerdon.serve.client.transport import Transport
 from guerdon.serve.client.websocket import WebSocketClient, WebSocketUnsupportedError
 from guerdon.settings import setting
 from guerdon.types import EvaluateResult, Provenance, Sample
@@ -59,7 +58,7 @@ class RemoteScorer(Scorer):
     """
 
     is_async = True
-    is_elsewhere = True
+    is_remote = True
 
     def __init__(
         self, name: str, place: RemoteTarget, parameters: Mapping[str, Any], timeout: float | None
@@ -74,21 +73,21 @@ class RemoteScorer(Scorer):
         self._connections: dict[asyncio.AbstractEventLoop, _Connection] = {}
 
     @classmethod
-    def of(cls, asked: RemoteAsked) -> RemoteScorer:
+    def of(cls, spec: RemoteRewardSpec) -> RemoteScorer:
         """Raises BindingError and InputError where what is asked for makes no remote reward."""
-        arguments = dict(asked.arguments)
+        arguments = dict(spec.arguments)
         base = arguments.pop("base_url", None)
         form = arguments.pop("format", None)
         if form is not None and form not in FORMATS:
             raise BindingError(f"format must be one of {', '.join(FORMATS)}, not {form!r}")
         timeout = arguments.pop("timeout", None)
         key = arguments.pop("api_key", None)
-        if asked.mode == "remote":
-            if asked.model_id is not None:
+        if spec.mode == "remote":
+            if spec.model_id is not None:
                 raise BindingError('model_id belongs to mode="hosted"')
-            addresses, name = _remote_addresses(asked, base)
+            addresses, name = _remote_addresses(spec, base)
         else:
-            addresses, name, key = _hosted_address(asked, base, key)
+            addresses, name, key = _hosted_address(spec, base, key)
             form = form or "reward-kit"
         options = CallOptions(
             api_key=key,
@@ -117,12 +116,12 @@ class RemoteScorer(Scorer):
     def parameters(self) -> Mapping[str, Any]:
         return self._parameters
 
-    def picture(self, watch: Watch) -> Any:
+    def fingerprint_data(self, snapshot: DependencySnapshot) -> Any:
         """Of where it is, for want of what the server says."""
         place = [str(address) for address in self._place.addresses]
-        return ["remote", place, self._place.format, fingerprint(self._parameters, None, watch)]
+        return ["remote", place, self._place.format, fingerprint(self._parameters, None, snapshot)]
 
-    def told(self) -> Provenance | None:
+    def remote_provenance(self) -> Provenance | None:
         """The reward's name, version and parameters as the server says them; asked for once.
 
         None where it does not answer soon or speaks a format that has no versions; asked again later.
@@ -157,14 +156,14 @@ class RemoteScorer(Scorer):
         self._required = detected.required
 
     def missing(self, samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
-        self.told()
+        self.remote_provenance()
         columns = {column for sample in samples for column in columns_of(sample)}
         for name in self._required or ():
             if name not in self._parameters and all(_offered(name, sample) is MISSING for sample in samples):
                 return name, sorted(columns)
         return None
 
-    def check(self, sample: Sample, explicit: Explicit) -> None:
+    def check(self, sample: Sample, explicit: CallArguments) -> None:
         lack = self.missing([sample])
         if lack is not None and lack[0] not in explicit:
             name = self._provenance.reward if self._provenance is not None else self.name
@@ -172,10 +171,10 @@ class RemoteScorer(Scorer):
 
     # Scoring.
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         raise TypeError("a remote reward is scored on an event loop")
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         connection = self._connection()
         self._asked_at = max(self._asked_at, time.monotonic())
         detected = await connection.detected(None)
@@ -187,13 +186,13 @@ class RemoteScorer(Scorer):
         body = wire_format.encode(sample, {**fixed, **given})
         if isinstance(wire_format, V1ClientFormat) and connection.has_socket:
             try:
-                value = await connection.socket(detected.address).ask(
+                value = await connection.socket(detected.address).request(
                     lambda n: f'{{"n":{n},"sample":{body.decode()}}}'
                 )
                 return self._checked(read_result(value, connection.where))
             except WebSocketUnsupportedError:
                 connection.has_socket = False
-        answer = await connection.post(detected.address / wire_format.path, body, wire_format.is_verdict)
+        answer = await connection.post(detected.address / wire_format.path, body, wire_format.is_final)
         return self._checked(wire_format.decode(answer))
 
     def _checked(self, result: EvaluateResult) -> EvaluateResult:
@@ -203,7 +202,7 @@ class RemoteScorer(Scorer):
         if self._parameters:
             version = digest([result.provenance.version, fingerprint(self._parameters)])
             parameters = {**result.provenance.parameters, **self._parameters}
-            result.__dict__["provenance"] = Provenance(result.provenance.reward, version, parameters)
+            result.with_provenance(Provenance(result.provenance.reward, version, parameters))
         there = result.provenance.version if result.provenance else self._provenance.version
         if there != self._provenance.version:
             if inside_worker():
@@ -260,8 +259,8 @@ class _Connection:
             self._socket = WebSocketClient(self.transport, V1Codec, V1Codec.path, session)
         return self._socket
 
-    async def post(self, url: str, body: bytes, is_verdict: Callable[[HttpResponse], bool]) -> HttpResponse:
-        return await self.transport.request("POST", url, body, is_verdict=is_verdict)
+    async def post(self, url: str, body: bytes, is_final: Callable[[HttpResponse], bool]) -> HttpResponse:
+        return await self.transport.request("POST", url, body, is_final=is_final)
 
     async def close(self) -> None:
         if self._detection is not None:
@@ -276,38 +275,38 @@ def _offered(name: str, sample: Sample) -> Any:
     return getter(sample) if getter is not None else sample.metadata.get(name, MISSING)
 
 
-def _remote_addresses(asked: RemoteAsked, base: str | None) -> tuple[tuple[Address, ...], str]:
-    if asked.endpoint is not None:
-        address = Address.of(asked.endpoint)
+def _remote_addresses(spec: RemoteRewardSpec, base: str | None) -> tuple[tuple[Address, ...], str]:
+    if spec.endpoint is not None:
+        address = Address.of(spec.endpoint)
         last = address.path.rpartition("/rewards/")[2] if "/rewards/" in address.path else ""
-        return (address,), asked.name or (last.partition("/")[0] or "remote")
-    if asked.name is None:
+        return (address,), spec.name or (last.partition("/")[0] or "remote")
+    if spec.name is None:
         raise BindingError('mode="remote" needs an endpoint, or a name and a base URL')
     root = base if base is not None else setting("base_url")
     if root is None:
-        raise InputError(f"set GUERDON_BASE_URL to where {asked.name!r} is served, or give endpoint=")
+        raise InputError(f"set GUERDON_BASE_URL to where {spec.name!r} is served, or give endpoint=")
     there = Address.of(root)
     return (
-        Address.of(there / f"rewards/{asked.name}"),
-        Address.of(there / f"v1/reward/{asked.name}"),
-    ), asked.name
+        Address.of(there / f"rewards/{spec.name}"),
+        Address.of(there / f"v1/reward/{spec.name}"),
+    ), spec.name
 
 
 def _hosted_address(
-    asked: RemoteAsked, base: str | None, key: str | None
+    spec: RemoteRewardSpec, base: str | None, key: str | None
 ) -> tuple[tuple[Address, ...], str, str | None]:
-    if asked.model_id is None:
-        raise BindingError(f'mode="{asked.mode}" needs a model_id')
-    if asked.endpoint is not None:
+    if spec.model_id is None:
+        raise BindingError(f'mode="{spec.mode}" needs a model_id')
+    if spec.endpoint is not None:
         raise BindingError(
-            f'mode="{asked.mode}" has its address from the base URL; endpoint is for mode="remote"'
+            f'mode="{spec.mode}" has its address from the base URL; endpoint is for mode="remote"'
         )
     root = base if base is not None else setting("base_url")
-    if root is None and asked.mode == "fireworks_hosted":
+    if root is None and spec.mode == "fireworks_hosted":
         # The key of other servers is not shown to this one.
         root = os.environ.get("FIREWORKS_API_BASE") or _FIREWORKS
         key = key if key is not None else os.environ.get("FIREWORKS_API_KEY", "")
     if root is None:
         raise InputError("set GUERDON_BASE_URL to where the model is hosted, or give base_url=")
-    address = Address.of(Address.of(root) / f"v1/models/{asked.model_id}/reward")
-    return (address,), asked.name or asked.model_id.rpartition("/")[2], key
+    address = Address.of(Address.of(root) / f"v1/models/{spec.model_id}/reward")
+    return (address,), spec.name or spec.model_id.rpartition("/")[2], key

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import random
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 
 from guerdon.errors import InputError, RewardError
+from guerdon.retry_timing import backoff
 
 RETRYABLE_STATUSES = frozenset({408, 425, 429})
 """The statuses below 500 after which a request is tried again."""
@@ -33,7 +31,7 @@ class Backoff:
 
     def wait(self, tries: int) -> float:
         """Seconds to wait after so many tries."""
-        return random.uniform(0.0, min(self.longest, self.first * 2.0 ** min(tries - 1, 30)))
+        return backoff(tries, first=self.first, longest=self.longest, jitter=1.0)
 
 
 @dataclass(slots=True)
@@ -56,24 +54,7 @@ class Deadline:
         return None if math.isinf(self._end) else max(0.0, self.left())
 
 
-def retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds that a server asks to wait by its ``Retry-After`` header, a number or a date; 0 where it does not.
-
-    >>> retry_after({"Retry-After": "1.5"}), retry_after({"Retry-After": "soon"}), retry_after({})
-    (1.5, 0.0, 0.0)
-    """
-    text = (headers.get("Retry-After") or "").strip()
-    try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(text).timestamp() - time.time()
-        except (ValueError, TypeError):
-            return 0.0
-    return seconds if 0.0 < seconds < math.inf else 0.0
-
-
-class TransientError(Exception):
+class RetryableError(Exception):
     """A failure that the next try may not have; ``wait`` is the seconds that the server asks to wait before it."""
 
     def __init__(self, fault: RewardError, wait: float) -> None:

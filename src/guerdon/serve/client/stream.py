@@ -11,10 +11,11 @@ from typing import Any
 from pydantic_core import from_json
 
 from guerdon.errors import InputError, RemoteError, RewardError
+from guerdon.retry_timing import retry_after
 from guerdon.serve.client.chunks import Chunk, chunks
 from guerdon.serve.client.response import HttpResponse
 from guerdon.serve.client.results import read_result
-from guerdon.serve.client.retries import TransientError, retry_after
+from guerdon.serve.client.retries import RetryableError
 from guerdon.serve.client.transport import Transport
 from guerdon.serve.encoding import sample_bytes
 from guerdon.types import EvaluateResult, Sample
@@ -107,12 +108,12 @@ class ScoresStream:
                         ) as answer:
                             if isinstance(answer, HttpResponse):
                                 if answer.is_retryable:
-                                    wait = retry_after(answer.headers)
-                                    raise TransientError(answer.error(), wait)
+                                    wait = retry_after(answer.headers) or 0.0
+                                    raise RetryableError(answer.error(), wait)
                                 self._take_all(answer, places, open_items, futures)
                             else:
                                 await self._take_lines(answer, places, open_items, futures)
-                    except TransientError as error:
+                    except RetryableError as error:
                         fault = error.fault
                     except (TimeoutError, OSError, transport.aiohttp.ClientError) as error:
                         fault = transport.transient_error(error, self._url, deadline)

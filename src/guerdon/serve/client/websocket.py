@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from guerdon.errors import DeadlineError, RemoteError, RewardError
+from guerdon.retry_timing import retry_after
 from guerdon.serve.client.codecs import InvalidFrameError, WebSocketCodec, WebSocketReply
 from guerdon.serve.client.response import HttpResponse
-from guerdon.serve.client.retries import TransientError, retry_after
+from guerdon.serve.client.retries import RetryableError
 from guerdon.serve.client.transport import Transport
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class WebSocketClient:
         self._wanted = asyncio.Event()
         transport.before_close.append(self._drop)
 
-    async def ask(self, write: Callable[[int], str]) -> Any:
+    async def request(self, write: Callable[[int], str]) -> Any:
         """The answer to the question that ``write`` makes of its number.
 
         Raises the failure that the server answers; DeadlineError where it does not answer in time; RemoteError
@@ -90,7 +91,7 @@ class WebSocketClient:
             tries += 1
             try:
                 await self._connect()
-            except TransientError as error:
+            except RetryableError as error:
                 await self._transport.wait_before_retry(error.fault, tries, error.wait, deadline)
         self._start()
 
@@ -140,7 +141,7 @@ class WebSocketClient:
                 answered = await self._listen()
                 failures = 0 if answered else failures + 1
                 fault, wait = self._dropped(), 0.0
-            except TransientError as error:
+            except RetryableError as error:
                 failures += 1
                 fault, wait = error.fault, error.wait
             except RewardError as error:
@@ -176,11 +177,11 @@ class WebSocketClient:
                     f"{self.url} takes no WebSocket ({error.status})", url=self.url
                 ) from None
             if answer.is_retryable:
-                raise TransientError(answer.error(), retry_after(answer.headers)) from None
+                raise RetryableError(answer.error(), retry_after(answer.headers) or 0.0) from None
             raise answer.error() from None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             deadline = transport.options.deadline()
-            raise TransientError(transport.transient_error(error, self.url, deadline), 0.0) from None
+            raise RetryableError(transport.transient_error(error, self.url, deadline), 0.0) from None
 
     async def _send_all(self) -> None:
         socket = self._socket

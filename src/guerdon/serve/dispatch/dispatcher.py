@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from guerdon.errors import CrashError, DeadlineError, MemoryLimitError, error_of_kind
+from guerdon.scoring.evaluate import timeout_message
 from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.process.ipc import IDLE, BrokenFrameError, frame
-from guerdon.scoring.worker.entry import timeout_message
 from guerdon.serve.dispatch.handles import WorkerHandle
 from guerdon.serve.dispatch.jobs import (
     PendingRequest,

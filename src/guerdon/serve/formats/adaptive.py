@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ValidationError, create_model
 from pydantic_core import from_json, to_json
@@ -34,9 +34,6 @@ from guerdon.serve.models import (
     ValidatedRequest,
 )
 from guerdon.types import Message, Sample
-
-if TYPE_CHECKING:
-    from guerdon.serve.reward_server import RewardServer
 
 CHUNK = 10_240
 """Characters of a response in one frame."""
@@ -213,8 +210,8 @@ class ServerRequests:
 class ServerReader:
     """Reads bodies into requests of one RewardServer's metadata class."""
 
-    def __init__(self, server: RewardServer[Any]) -> None:
-        cls: Any = server.metadata_cls
+    def __init__(self, metadata_cls: type[BaseModel]) -> None:
+        cls: Any = metadata_cls
         self._metadata_cls = cls
         wire: Any = create_model(
             "ValidatedRequest", __base__=ValidatedRequest[cls], metadata=(cls | None, None)

@@ -95,7 +95,7 @@ class StateResponse(BaseModel):
 
 
 class OpenEnvFormat(Format):
-    """The environment over HTTP; ``Session`` is its half of the socket."""
+    """The environment over HTTP; ``OpenEnvCodec`` is its half of the socket."""
 
     name: ClassVar[str] = "openenv"
     routes: ClassVar[Sequence[Route]] = (
@@ -195,7 +195,7 @@ class OpenEnvCodec:
     Messages carry no id, so a connection is answered in the order in which it asked: what ``receive`` gives is
     answered, by the HTTP format where there is no answer yet, before the next one is received.
 
-    >>> session = Session()
+    >>> session = OpenEnvCodec()
     >>> turn = session.receive('{"type": "step", "data": {"response": "4"}}')
     >>> turn.op, turn.body
     ('step', b'{"action":{"response":"4"}}')

@@ -152,7 +152,7 @@ class V1Format(Format):
 def result_of(outcome: Outcome, sample_id: str | int | None, served: RewardInfo) -> dict[str, Any]:
     """The result object for an outcome, ready to be written as JSON.
 
-    >>> result = result_of(Outcome(0.5), "a", Served("exact", "1"))
+    >>> result = result_of(Outcome(0.5), "a", RewardInfo("exact", "1"))
     >>> result["id"], result["score"], result["error"], result["reward"]
     ('a', 0.5, None, 'exact')
     """

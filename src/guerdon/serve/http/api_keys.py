@@ -46,9 +46,9 @@ class ApiKeys:
 
     Raises InputError where a key or the file is unusable.
 
-    >>> keys = Keys(["s3cret", "another"])
+    >>> keys = ApiKeys(["s3cret", "another"])
     >>> keys, keys.check([(b"authorization", b"Bearer s3cret")])
-    (Keys(2 keys), <Verdict.OK: 'ok'>)
+    (ApiKeys(2 keys), <KeyCheck.OK: 'ok'>)
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class ApiKeys:
 
     def __repr__(self) -> str:
         count = f"{len(self)} {'key' if len(self) == 1 else 'keys'}"
-        return f"Keys({count})" if self._file is None else f"Keys({count}, file={str(self._file)!r})"
+        return f"ApiKeys({count})" if self._file is None else f"ApiKeys({count}, file={str(self._file)!r})"
 
     def check(self, headers: RawHeaders) -> KeyCheck:
         """Whether a request with these headers, names in lower case as in ASGI, has one of the keys.

@@ -1,27 +1,21 @@
-"""Memory: what was answered to a request that may come again."""
+"""Replies kept by idempotency key, for requests that are sent again."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
+
+from guerdon.serve.http.replies import HttpReply
 
 MOST_REPLIES = 100_000
 MOST_BYTES = 64 << 20
 MOST_SECONDS = 600.0
 _OVERHEAD = 400
-
-
-class HttpReply(NamedTuple):
-    """An answer as it was sent."""
-
-    status: int
-    body: bytes
-    headers: Sequence[tuple[bytes, bytes]] = ()
 
 
 class CacheStatus(Enum):
@@ -76,14 +70,14 @@ class IdempotencyCache:
 
     What is in flight is never dropped; of what is answered the oldest goes first.
 
-    >>> memory = Memory()
-    >>> memory.begin("k1", b"{}")
-    <Begun.FRESH: 'fresh'>
-    >>> memory.finish("k1", Reply(200, b"[1.0]"))
-    >>> memory.begin("k1", b"{}")
-    Done(reply=Reply(status=200, body=b'[1.0]', headers=()))
-    >>> memory.begin("k1", b"[]")
-    <Begun.CONFLICT: 'conflict'>
+    >>> cache = IdempotencyCache()
+    >>> cache.begin("k1", b"{}")
+    <CacheStatus.FRESH: 'fresh'>
+    >>> cache.finish("k1", HttpReply(200, b"[1.0]"))
+    >>> cache.begin("k1", b"{}")
+    CachedReply(reply=HttpReply(status=200, body=b'[1.0]', headers=()))
+    >>> cache.begin("k1", b"[]")
+    <CacheStatus.CONFLICT: 'conflict'>
     """
 
     def __init__(
@@ -104,7 +98,7 @@ class IdempotencyCache:
         return len(self._pending) + len(self._kept)
 
     def begin(self, key: Hashable, body: bytes) -> CacheStatus | InFlightReply | CachedReply:
-        """What there is for a key. After ``Begun.FRESH`` say ``finish`` or ``forget``, whatever happens."""
+        """What there is for a key. After ``CacheStatus.FRESH`` say ``finish`` or ``forget``, whatever happens."""
         # 64 bits of SipHash and the length: the key's owner would only deceive itself by a collision.
         digest = len(body), hash(body)
         if (pending := self._pending.get(key)) is not None:

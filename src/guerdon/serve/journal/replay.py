@@ -11,7 +11,8 @@ from guerdon.reward.function import RewardFunction
 from guerdon.scoring.outcome import Outcome, unpack
 from guerdon.scoring.run import DEFAULT_BATCH, stream
 from guerdon.serve.formats.base import Detail, Format, RefusedError, RewardInfo
-from guerdon.serve.journal.store import JournalRecord, Score
+from guerdon.serve.journal.migrations import Score
+from guerdon.serve.journal.reader import JournalRecord
 from guerdon.types import EvaluateResult, Sample
 
 _CLOSE = 1e-9

@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +22,14 @@ from typing import Any
 
 from guerdon.checks import text_of
 from guerdon.errors import InputError
+from guerdon.serve.journal.migrations import (
+    COLUMNS,
+    LOCKED_SECONDS,
+    Score,
+    check_is_journal,
+    migrate,
+    transaction,
+)
 from guerdon.serve.redaction import redacted_body, redacted_headers, redacted_path
 
 logger = logging.getLogger(__name__)
@@ -31,49 +39,10 @@ LEAST_BYTES = 1 << 20
 _QUEUED_BYTES = 32 << 20
 _OVERHEAD = 500
 _PAUSE = 0.05
-_LOCKED_SECONDS = 5.0
 _CLOSE_SECONDS = 10.0
-_APPLICATION = 0x6775_726A  # "gurj", in the header of every journal
 _MODE = 0o600
 
-Score = float | str | None
-"""A score; the kind of a failure, such as ``"timeout"``, where it is known; None for one without a score."""
-
-MIGRATIONS: Mapping[str, tuple[str, ...]] = {
-    "0001_requests": (
-        """
-        CREATE TABLE requests (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            request_id TEXT NOT NULL,
-            time REAL NOT NULL,
-            reward TEXT NOT NULL,
-            version TEXT NOT NULL,
-            format TEXT NOT NULL,
-            op TEXT NOT NULL,
-            method TEXT NOT NULL,
-            path TEXT NOT NULL,
-            headers TEXT NOT NULL,
-            status INTEGER NOT NULL,
-            ms REAL NOT NULL,
-            scores TEXT NOT NULL,
-            failed INTEGER NOT NULL,
-            failures TEXT NOT NULL,
-            request BLOB,
-            response BLOB,
-            size INTEGER NOT NULL
-        )
-        """,
-        "CREATE INDEX requests_by_request_id ON requests (request_id)",
-        "CREATE INDEX requests_by_time ON requests (time)",
-    ),
-}
-"""The changes that made the schema what it is, in order; each journal lists those that it has had."""
-
-_COLUMNS = (
-    *("request_id", "time", "reward", "version", "format", "op", "method", "path", "headers"),
-    *("status", "ms", "scores", "failed", "failures", "request", "response", "size"),
-)
-_INSERT = f"INSERT INTO requests ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_INSERT = f"INSERT INTO requests ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 
 @dataclass(kw_only=True, slots=True)
@@ -107,9 +76,10 @@ class Journal:
     oldest requests give way. Raises InputError where it cannot be written or is something else.
 
     >>> import tempfile, pathlib
+    >>> from guerdon.serve.journal.reader import read_journal
     >>> path = pathlib.Path(tempfile.mkdtemp(), "journal.db")
     >>> with Journal(path) as journal:
-    ...     journal.record(Entry(request_id="r-1", time=0.0, method="POST", path="/score", status=200, ms=1.5))
+    ...     journal.record(JournalEntry(request_id="r-1", time=0.0, method="POST", path="/score", status=200, ms=1.5))
     >>> [(row.id, row.request_id, row.status) for row in read_journal(path)]
     [(1, 'r-1', 200)]
     """
@@ -208,7 +178,7 @@ class Journal:
             self._progress.notify_all()
 
     def _write(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        with _transaction(self._connection):
+        with transaction(self._connection):
             self._connection.executemany(_INSERT, rows)
 
     def _has_room(self) -> bool:
@@ -218,7 +188,7 @@ class Journal:
             return True
         self._connection.execute("PRAGMA busy_timeout = 0")
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        self._connection.execute(f"PRAGMA busy_timeout = {int(_LOCKED_SECONDS * 1000)}")
+        self._connection.execute(f"PRAGMA busy_timeout = {int(LOCKED_SECONDS * 1000)}")
         return log.stat().st_size <= self._max_bytes // 4
 
     def _trim(self) -> None:
@@ -234,7 +204,7 @@ class Journal:
         return (self._pragma("page_count") - self._pragma("freelist_count")) * self._pragma("page_size")
 
     def _delete_oldest(self, size: int) -> bool:
-        with _transaction(self._connection):
+        with transaction(self._connection):
             last = 0
             for identity, bytes_ in self._connection.execute("SELECT id, size FROM requests ORDER BY id"):
                 last, size = identity, size - bytes_
@@ -245,17 +215,6 @@ class Journal:
     def _pragma(self, name: str) -> int:
         value: int = self._connection.execute(f"PRAGMA {name}").fetchone()[0]
         return value
-
-
-@contextlib.contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
 
 
 def _row_of(entry: JournalEntry, most: int) -> tuple[Any, ...]:
@@ -299,16 +258,16 @@ def _open_to_write(path: Path, max_bytes: int) -> sqlite3.Connection:
         path.chmod(_MODE)
     except OSError as error:
         raise InputError(f"cannot write the journal {path}: {error.strerror}") from None
-    connection = sqlite3.connect(path, timeout=_LOCKED_SECONDS, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=LOCKED_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        _check_is_journal(connection, path)
+        check_is_journal(connection, path)
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         pages = max(16, min(1000, max_bytes // 16 // 4096))
         connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
         connection.execute(f"PRAGMA journal_size_limit = {max_bytes // 16}")
-        _migrate(connection)
+        migrate(connection)
     except sqlite3.Error as error:
         connection.close()
         raise InputError(f"cannot write the journal {path}: {error}") from None
@@ -316,198 +275,3 @@ def _open_to_write(path: Path, max_bytes: int) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _check_is_journal(connection: sqlite3.Connection, path: Path) -> None:
-    """Raises InputError for a database of something else, and for a journal of a later guerdon."""
-    try:
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    except sqlite3.DatabaseError as error:
-        raise InputError(f"{path} is no journal: {error}") from None
-    if application != _APPLICATION and (application or tables):
-        raise InputError(f"{path} is no journal, but a database of something else")
-    if tables:
-        unknown = {name for (name,) in connection.execute("SELECT name FROM migrations")} - set(MIGRATIONS)
-        if unknown:
-            raise InputError(f"{path} was written by a later version of guerdon ({min(unknown)})")
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    with _transaction(connection):
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied REAL NOT NULL)"
-        )
-        had = {name for (name,) in connection.execute("SELECT name FROM migrations")}
-        for name, statements in MIGRATIONS.items():
-            if name not in had:
-                for statement in statements:
-                    connection.execute(statement)
-                connection.execute("INSERT INTO migrations VALUES (?, ?)", (name, time.time()))
-
-
-# Reading, in any process.
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JournalRecord:
-    """A request as the journal has it."""
-
-    id: int
-    request_id: str
-    time: float
-    reward: str
-    version: str
-    format: str
-    op: str
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    status: int
-    ms: float
-    scores: Sequence[Score]
-    failed: int
-    failures: Mapping[str, int]
-    request: bytes | None = None
-    """None where it was not asked for, or was too large for the journal."""
-    response: bytes | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JournalQuery:
-    """Which of the recorded requests; by default all."""
-
-    reward: str | None = None
-    statuses: tuple[int, int] | None = None
-    """From the first to the second, both included."""
-    failed: bool = False
-    """Only those that were refused or have a sample that failed."""
-    since: float | None = None
-    """Seconds since 1970."""
-    ids: Sequence[str] = ()
-    """The journal's numbers or the requests' own ids."""
-    last: int | None = None
-    """That many at most, the latest."""
-
-    def condition(self) -> tuple[str, list[Any]]:
-        """As SQL, with its values."""
-        parts: list[str] = ["1"]
-        values: list[Any] = []
-        if self.reward is not None:
-            parts.append("reward = ?")
-            values.append(self.reward)
-        if self.statuses is not None:
-            parts.append("status BETWEEN ? AND ?")
-            values += self.statuses
-        if self.failed:
-            parts.append("(status >= 400 OR failed > 0)")
-        if self.since is not None:
-            parts.append("time >= ?")
-            values.append(self.since)
-        if self.ids:
-            marks = ", ".join("?" * len(self.ids))
-            parts.append(f"(CAST(id AS TEXT) IN ({marks}) OR request_id IN ({marks}))")
-            values += [*self.ids, *self.ids]
-        return " AND ".join(parts), values
-
-
-_EVERYTHING = JournalQuery()
-_PAGE = 50
-_SMALL = ("id", *(name for name in _COLUMNS if name not in ("request", "response", "size")))
-
-
-def read_journal(
-    path: str | os.PathLike[str], query: JournalQuery = _EVERYTHING, *, bodies: bool = False
-) -> Iterator[JournalRecord]:
-    """The recorded requests that a query means, oldest first.
-
-    The file may be written meanwhile: it is read a few requests at a time, which does not hold it up. Raises
-    InputError where it is no journal.
-    """
-    names = (*_SMALL, "request", "response") if bodies else _SMALL
-    condition, values = query.condition()
-    limit = -1 if query.last is None else query.last
-    with contextlib.closing(_open_to_read(Path(path))) as connection, _readable(path):
-        found = connection.execute(
-            f"SELECT id FROM requests WHERE {condition} ORDER BY id DESC LIMIT ?", (*values, limit)
-        ).fetchall()
-        ids = [identity for (identity,) in reversed(found)]
-        for start in range(0, len(ids), _PAGE):
-            page = ids[start : start + _PAGE]
-            rows = connection.execute(
-                f"SELECT {', '.join(names)} FROM requests WHERE id IN ({', '.join('?' * len(page))}) ORDER BY id",
-                page,
-            ).fetchall()
-            for row in rows:
-                yield _recorded(dict(zip(names, row, strict=True)))
-
-
-def _recorded(row: dict[str, Any]) -> JournalRecord:
-    for name in ("headers", "scores", "failures"):
-        row[name] = json.loads(row[name])
-    for name in ("request", "response"):
-        if isinstance(body := row.get(name), str):
-            row[name] = body.encode()
-    return JournalRecord(**row)
-
-
-def _open_to_read(path: Path) -> sqlite3.Connection:
-    if not path.is_file():
-        raise InputError(f"there is no journal {path}; a server writes one with --journal")
-    with _readable(path):
-        for mode in ("rw", "ro"):  # first as one that may take up the log of a server that was killed
-            connection = sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_LOCKED_SECONDS
-            )
-            try:
-                connection.execute("PRAGMA query_only = 1")
-                _check_is_journal(connection, path)
-                connection.execute("SELECT 1 FROM requests LIMIT 1").fetchall()
-            except sqlite3.OperationalError:
-                connection.close()
-                if mode == "ro":
-                    raise
-            except BaseException:
-                connection.close()
-                raise
-            else:
-                return connection
-    raise AssertionError
-
-
-@contextlib.contextmanager
-def _readable(path: str | os.PathLike[str]) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        raise InputError(f"cannot read the journal {os.fspath(path)}: {error}") from None
-
-
-def adaptive_requests(
-    path: str | os.PathLike[str], last: int = 1000, scheme: str = "http"
-) -> list[dict[str, Any]]:
-    """The last requests in the form of Adaptive's ``GET /requests`` (adaptive-sdk 0.14.2), oldest first.
-
-    The address is only told, from the Host header that the caller sent; nothing is ever sent there.
-    """
-    return [_as_adaptive(row, scheme) for row in read_journal(path, JournalQuery(last=last), bodies=True)]
-
-
-def request_url(row: JournalRecord, scheme: str = "http") -> str:
-    """The address that a request was sent to, as its caller gave it."""
-    return f"{scheme}://{row.headers.get('host', '')}{row.path}"
-
-
-def _as_adaptive(row: JournalRecord, scheme: str) -> dict[str, Any]:
-    from datetime import UTC, datetime
-
-    return {
-        "id": row.request_id,
-        "req_date": datetime.fromtimestamp(row.time, UTC).isoformat(),
-        "method": row.method,
-        "url": request_url(row, scheme),
-        "path": row.path.partition("?")[0],
-        "headers": dict(row.headers),
-        "body": (row.request or b"").decode("utf-8", "replace"),
-    }

@@ -62,7 +62,7 @@ def load_specs(wanted: Sequence[RewardRef], options: ServeOptions) -> list[Rewar
     rewards = []
     for each in wanted:
         reward = get_reward_function(each.spec, **each.parameters)
-        rewards.append(reward if each.name is None else reward.named(each.name))
+        rewards.append(reward if each.name is None else reward.with_name(each.name))
     return [spec_of(reward, options) for reward in resolve_rewards(rewards)]
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from guerdon.errors import DeadlineError, ExecutionError
+from guerdon.scoring.evaluate import timeout_message
 from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.process.ipc import StatusPage
-from guerdon.scoring.worker.entry import timeout_message
+from guerdon.scoring.worker.tracing import TracedCoroutine
 from guerdon.serve.formats.base import RefusedError
 from guerdon.serve.messages import TOGETHER, WorkerReply, WorkerRequest
 from guerdon.serve.worker.handler import NOTHING, RequestHandler, broken, refusal
@@ -19,7 +20,7 @@ from guerdon.serve.worker.tasks import ScoringTask, known_outcome
 
 _GRACE = 0.2
 """Seconds that a coroutine has to end once it is cancelled."""
-Reply = Callable[[WorkerReply], None]
+OnReply = Callable[[WorkerReply], None]
 
 
 class ConcurrentExecutor:
@@ -31,7 +32,7 @@ class ConcurrentExecutor:
         self._running: dict[SampleTask, None] = {}
         """In the order of their start."""
 
-    def begin(self, call: WorkerRequest, reply: Reply) -> None:
+    def begin(self, call: WorkerRequest, reply: OnReply) -> None:
         """Answer a call; ``reply`` is called once, at once or later."""
         started = time.perf_counter()
         try:
@@ -106,7 +107,7 @@ class CallGroup:
         call: WorkerRequest,
         work: ScoringTask,
         started: float,
-        reply: Reply,
+        reply: OnReply,
     ) -> None:
         self._executor, self.call, self.work = executor, call, work
         self._started, self._reply = started, reply
@@ -156,23 +157,28 @@ class CallGroup:
 
 
 class SampleTask:
-    """One item of a call, or the whole of a batched one, on its way."""
+    """One sample of a call, or the whole of a batched one."""
 
     __slots__ = ("_coroutine", "_executor", "_finished", "_group", "_index", "future", "over", "started")
 
     def __init__(
-        self, executor: ConcurrentExecutor, group: CallGroup, index: int | None, coroutine: Any
+        self, executor: ConcurrentExecutor, group: CallGroup, index: int | None, coroutine: Awaitable[Any]
     ) -> None:
-        self._executor, self._group, self._index, self._coroutine = executor, group, index, coroutine
+        item = TOGETHER if index is None else index
+        self._coroutine = TracedCoroutine(coroutine, executor.status_page, group.call.id, item)
+        self._executor, self._group, self._index = executor, group, index
         self._finished = False
         self.over = False
         self.started = 0.0
         self.future: asyncio.Task[None]
 
     async def run(self) -> None:
+        """Score to the end; what ends it is its failure."""
         try:
-            result = await self
+            result = await self._coroutine
         except (asyncio.CancelledError, GeneratorExit) as error:
+            if self._coroutine.closed:  # the loop is gone, and whoever waited for the result
+                return
             if self.over:
                 message = timeout_message(self._executor.name, self._executor.timeout)
                 result = failure(DeadlineError.kind, message)
@@ -187,27 +193,3 @@ class SampleTask:
             self._finished = True
             self._executor.on_finished(self)
             self._group.on_finished(self._index, result)
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        """Each step says on the status page that it runs, so that the one that blocks is known."""
-        inner = self._coroutine.__await__()
-        status_page, call = self._executor.status_page, self._group.call.id
-        item = TOGETHER if self._index is None else self._index
-        step, value = inner.send, None
-        while True:
-            status_page.start(call, item)
-            try:
-                awaited = step(value)
-            except StopIteration as stop:
-                return stop.value
-            finally:
-                status_page.stop()
-            try:
-                value = yield awaited
-                step = inner.send
-            except GeneratorExit:  # the loop is gone, and whoever waited for the result
-                self._finished = True
-                inner.close()
-                raise
-            except BaseException as error:  # a cancellation is the inner coroutine's to deal with
-                step, value = inner.throw, error

@@ -15,7 +15,9 @@ from guerdon.checks import text_of
 from guerdon.errors import RewardError, kind_of
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.process.ipc import FrameDecoder, StatusPage, frame
-from guerdon.scoring.worker.entry import WorkerProgram, inside_worker, receive, resident_bytes
+from guerdon.scoring.process.program import WorkerProgram
+from guerdon.scoring.worker.connection import receive, resident_bytes
+from guerdon.scoring.worker.entry import inside_worker
 from guerdon.serve.messages import WorkerReply, WorkerRequest
 from guerdon.serve.runtime import tune_gc, uvloop_factory
 from guerdon.serve.worker.async_executor import ConcurrentExecutor

@@ -12,13 +12,13 @@ import pickle
 import time
 from collections.abc import Callable, Mapping
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from guerdon.checks import text_of
 from guerdon.errors import InputError, MemoryLimitError, kind_of
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import ServerScore
-from guerdon.reward.scorers.base import FunctionScorer
+from guerdon.reward.scorers.function_scorer import FunctionScorer
 from guerdon.scoring.outcome import Outcome, failure, pack
 from guerdon.scoring.process.ipc import StatusPage
 from guerdon.serve.formats import FORMATS
@@ -28,14 +28,12 @@ from guerdon.serve.messages import TOGETHER, WorkerReply, WorkerRequest
 from guerdon.serve.worker.tasks import (
     RewardFunctionTask,
     RewardServerTask,
+    ScoringServer,
     ScoringTask,
     failures_of,
     known_outcome,
     samples_of_rows,
 )
-
-if TYPE_CHECKING:
-    from guerdon.serve.reward_server import RewardServer
 
 _AWAITS = {"GET_AWAITABLE", "GET_ANEXT", "SEND", "BEFORE_ASYNC_WITH", "YIELD_VALUE"}
 _ADAPTIVE = next(i for i, format in enumerate(FORMATS) if isinstance(format, AdaptiveFormat))
@@ -53,7 +51,7 @@ class RequestHandler:
         self.served = reward_info_of(reward)
         self.direct = not reward.is_async or never_suspends(_awaited(reward))
         """Whether an answer needs no event loop that turns meanwhile."""
-        self._reader = ServerReader(self.server) if self.server is not None else None
+        self._reader = ServerReader(self.server.metadata_cls) if self.server is not None else None
         quick = self.direct and self.server is not None and not self.server.overrides_batch_score()
         self._quick = _ADAPTIVE if quick else -1
 
@@ -211,7 +209,7 @@ def reward_info_of(reward: RewardFunction) -> RewardInfo:
     return RewardInfo(reward.name, reward.version, reward.parameters, schema)
 
 
-def reward_server_of(reward: RewardFunction) -> RewardServer[Any] | None:
+def reward_server_of(reward: RewardFunction) -> ScoringServer | None:
     """The RewardServer whose ``score`` the reward calls, where that is what it is."""
     scorer = reward.scorer
     function = scorer.function if isinstance(scorer, FunctionScorer) else None

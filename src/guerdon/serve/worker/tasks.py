@@ -7,22 +7,20 @@ import pickle
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
+
+from pydantic import BaseModel
 
 from guerdon.errors import InvalidResultError
 from guerdon.reward.function import RewardFunction
+from guerdon.scoring.evaluate import ascore_samples, samples_of, score_samples
 from guerdon.scoring.outcome import Outcome, pack
 from guerdon.scoring.process.ipc import StatusPage
 from guerdon.scoring.row_pickle import row_bytes
-from guerdon.scoring.worker.entry import ascore_samples, samples_of, score_samples
 from guerdon.serve.formats.adaptive import EncodedResponse, ServerRequests, reply_of, written
 from guerdon.serve.formats.base import Format, ParsedRequest, RewardInfo
 from guerdon.serve.messages import EVERY, WorkerReply
 from guerdon.types import Sample
-
-if TYPE_CHECKING:
-    from guerdon.serve.reward_server import RewardServer
-
 
 _PART_SECONDS = 0.02
 """How long a call may go on before what is left of it is given back, for other workers to share."""
@@ -31,6 +29,19 @@ _PART_SECONDS = 0.02
 def known_outcome(known: Mapping[int, Outcome], item: int) -> Outcome | None:
     """What is known of an item before it is scored: its own outcome, or that of all."""
     return known.get(item) or known.get(EVERY)
+
+
+class ScoringServer(Protocol):
+    """What a worker needs of a RewardServer."""
+
+    metadata_cls: type[BaseModel]
+
+    def score(self, request: Any) -> Any: ...
+    def batch_score(self, requests: Any) -> Any: ...
+    def overrides_batch_score(self) -> bool: ...
+    def info(self) -> Any: ...
+    def setup(self) -> Any: ...
+    def cleanup(self) -> Any: ...
 
 
 class ScoringTask(ABC):
@@ -147,7 +158,7 @@ class RewardServerTask(ScoringTask):
 
     def __init__(
         self,
-        server: RewardServer[Any],
+        server: ScoringServer,
         reward: RewardFunction,
         asked: ServerRequests,
         choice: tuple[int, str],

@@ -50,5 +50,7 @@ def right(response: str, ground_truth: str) -> bool:
     return match is not None and match[1] == ground_truth
 
 
-sums = (0.5 * RewardFunction(form, name="format") + 0.5 * RewardFunction(right, name="correct")).named("sums")
+sums = (0.5 * RewardFunction(form, name="format") + 0.5 * RewardFunction(right, name="correct")).with_name(
+    "sums"
+)
 """Half for the format and half for the right sum, from 0 to 1."""

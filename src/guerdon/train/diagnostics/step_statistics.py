@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from guerdon.scoring.statistics.summary import Accumulator, Distribution, Histogram, Statistics
+from guerdon.scoring.statistics.accumulator import Accumulator
+from guerdon.scoring.statistics.summary import Distribution, Histogram, Statistics
 from guerdon.types import EvaluateResult, Sample
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from guerdon.scoring.statistics.findings import Severity, figure, percent
-from guerdon.scoring.statistics.summary import Statistics
+from guerdon.scoring.statistics.figures import figure, percent
+from guerdon.scoring.statistics.summary import Severity, Statistics
 from guerdon.train.diagnostics.step_statistics import Observation
 from guerdon.train.diagnostics.windows import History, OpenWindow, Window
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from guerdon.scoring.statistics.summary import Accumulator, Statistics
+from guerdon.scoring.statistics.accumulator import Accumulator
+from guerdon.scoring.statistics.summary import Statistics
 from guerdon.train.diagnostics.step_statistics import Observation, spread
 
 KEPT = 64

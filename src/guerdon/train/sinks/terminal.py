@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from guerdon.console import clean, duration, print_sample, print_statistics
-from guerdon.progress import TransientBar, as_clock
-from guerdon.scoring.statistics.findings import figure, percent
-from guerdon.scoring.statistics.summary import Accumulator
+from guerdon.console.progress_bar import TransientBar, as_clock
+from guerdon.scoring.statistics.accumulator import Accumulator
+from guerdon.scoring.statistics.figures import figure, percent
 from guerdon.train.diagnostics.trends import Alarm
 from guerdon.train.sinks.base import StepReport
 

@@ -13,7 +13,7 @@ from guerdon.reward.binding.returns import to_result
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import constructor_names
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import Explicit
+from guerdon.reward.scorers.component import CallArguments
 from guerdon.trainers.foreign.base import (
     ForeignScorer,
     columns_of,
@@ -86,15 +86,15 @@ class AutoevalsScorer(ForeignScorer):
         if unknown := [n for n in call if not self._takes_all and n not in (*self._names, "expected")]:
             refuse_parameters(self.name, dict.fromkeys(unknown))
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         output, second, more = self._arguments(sample, explicit)
-        return self._result(self.target.eval(output, second, **more))
+        return self._result(self.wrapped.eval(output, second, **more))
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         output, second, more = self._arguments(sample, explicit)
-        return self._result(await self.target.eval_async(output, second, **more))
+        return self._result(await self.wrapped.eval_async(output, second, **more))
 
-    def _arguments(self, sample: Sample, explicit: Explicit) -> tuple[Any, Any, dict[str, Any]]:
+    def _arguments(self, sample: Sample, explicit: CallArguments) -> tuple[Any, Any, dict[str, Any]]:
         offered = {"input": sample.prompt, **columns_of(sample, explicit), **self._call}
         more = {n: v for n, v in offered.items() if n not in _RESERVED}
         # eval gives its second argument on by position, whatever the scorer calls it: ValidJSON's is a schema.

@@ -12,8 +12,10 @@ from typing import Any, ClassVar
 
 from guerdon.errors import BindingError
 from guerdon.reward.binding.conventions import MISSING, POINTWISE
-from guerdon.reward.scorers.base import Explicit, Scorer
-from guerdon.reward.versioning.version import Watch, fingerprint
+from guerdon.reward.scorers.base import Scorer
+from guerdon.reward.scorers.component import CallArguments
+from guerdon.reward.versioning.fingerprint import fingerprint
+from guerdon.reward.versioning.snapshot import DependencySnapshot
 from guerdon.types import EvaluateResult, Sample
 
 
@@ -28,29 +30,33 @@ class ForeignScorer(Scorer):
 
     def __init__(self, name: str, target: Any, fixed: Mapping[str, Any]) -> None:
         self.name = name
-        self.target = target
+        self.wrapped = target
         self._fixed = dict(fixed)
 
     @abstractmethod
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         """The verdict on one sample; only called where ``is_async``."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         return self._fixed
 
-    def picture(self, watch: Watch) -> Any:
-        return [self.package, fingerprint_data_of(self.target, self.package, watch), fingerprint(self._fixed)]
+    def fingerprint_data(self, snapshot: DependencySnapshot) -> Any:
+        return [
+            self.package,
+            fingerprint_data_of(self.wrapped, self.package, snapshot),
+            fingerprint(self._fixed),
+        ]
 
 
-def fingerprint_data_of(target: Any, package: str, watch: Watch) -> Any:
+def fingerprint_data_of(target: Any, package: str, snapshot: DependencySnapshot) -> Any:
     """What decides the verdicts of an object: its source where it is the user's own, else its package's release.
 
     What a function closed over and what an instance holds count in either case.
     """
     owner = _owner(target)
     if (getattr(owner, "__module__", None) or "").partition(".")[0] != package:
-        return fingerprint(target, owner, watch)
+        return fingerprint(target, owner, snapshot)
     held: Any = None
     if isinstance(owner, FunctionType):
         cells = zip(owner.__code__.co_freevars, owner.__closure__ or (), strict=True)
@@ -60,7 +66,7 @@ def fingerprint_data_of(target: Any, package: str, watch: Watch) -> Any:
     elif owner is type(target):
         held = _state(target)
     # ForeignScorer as the home: the package's own functions are pictured, what they refer to is not.
-    return [release_of(package), owner.__qualname__, fingerprint(held, ForeignScorer, watch)]
+    return [release_of(package), owner.__qualname__, fingerprint(held, ForeignScorer, snapshot)]
 
 
 def _owner(target: Any) -> Any:
@@ -113,7 +119,7 @@ def truth_of(sample: Sample) -> Any:
     return None if value is MISSING else value
 
 
-def columns_of(sample: Sample, explicit: Explicit) -> dict[str, Any]:
+def columns_of(sample: Sample, explicit: CallArguments) -> dict[str, Any]:
     """The columns of a sample, with the arguments of a direct call."""
     return {str(name): value for name, value in {**sample.metadata, **explicit}.items()}
 

@@ -12,8 +12,9 @@ from guerdon.errors import BindingError, ExecutionError
 from guerdon.reward.binding.returns import to_result
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import Explicit
-from guerdon.reward.versioning.version import Watch, fingerprint
+from guerdon.reward.scorers.component import CallArguments
+from guerdon.reward.versioning.fingerprint import fingerprint
+from guerdon.reward.versioning.snapshot import DependencySnapshot
 from guerdon.trainers.foreign.base import (
     ForeignScorer,
     accepted,
@@ -108,28 +109,28 @@ class DeepEvalScorer(ForeignScorer):
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         # In two parts, so that telemetry is off before the metric's package is imported.
-        return _unpacked, (Quiet(), self.target, self._fixed, self._is_conversation, self.name)
+        return _unpacked, (Quiet(), self.wrapped, self._fixed, self._is_conversation, self.name)
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         metric = self._fresh()
         case = self._case(sample, explicit)
         score = metric.measure(case, **accepted(metric.measure, {"_show_indicator": False}))
         return self._result(metric, score)
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         metric = self._fresh()
         case = self._case(sample, explicit)
         score = await metric.a_measure(case, **accepted(metric.a_measure, {"_show_indicator": False}))
         return self._result(metric, score)
 
     def _fresh(self) -> Any:
-        metric = copy.copy(self.target)
+        metric = copy.copy(self.wrapped)
         for name in ("score", "reason", "success", "error", "score_breakdown"):
             metric.__dict__.pop(name, None)
         metric.__dict__.pop("skipped", None)
         return metric
 
-    def _case(self, sample: Sample, explicit: Explicit) -> Any:
+    def _case(self, sample: Sample, explicit: CallArguments) -> Any:
         cases = import_module("deepeval.test_case")
         columns = columns_of(sample, explicit)
         truth = truth_of(sample)
@@ -168,11 +169,11 @@ class DeepEvalScorer(ForeignScorer):
         result.metrics.setdefault(self.name, MetricResult(result.score, passed, metric.reason))
         return result
 
-    def picture(self, watch: Watch) -> Any:
+    def fingerprint_data(self, snapshot: DependencySnapshot) -> Any:
         metric = self._fresh()
         for name in _MEASURED:
             metric.__dict__.pop(name, None)
-        return [self.package, fingerprint_data_of(metric, self.package, watch), fingerprint(self._fixed)]
+        return [self.package, fingerprint_data_of(metric, self.package, snapshot), fingerprint(self._fixed)]
 
 
 class Quiet:

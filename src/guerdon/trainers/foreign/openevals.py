@@ -13,7 +13,7 @@ from guerdon.reward.binding.returns import to_result
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import is_async_callable
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import Explicit
+from guerdon.reward.scorers.component import CallArguments
 from guerdon.trainers.foreign.base import ForeignScorer, accepted, columns_of, truth_of
 from guerdon.types import EvaluateResult, Sample
 
@@ -67,13 +67,13 @@ class OpenEvalsScorer(ForeignScorer):
     def parameters(self) -> Mapping[str, Any]:
         return self._fixed if self._key is None else {**self._fixed, "key": self._key}
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        return self._result(self.target(**self._arguments(sample, explicit)))
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
+        return self._result(self.wrapped(**self._arguments(sample, explicit)))
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        return self._result(await self.target(**self._arguments(sample, explicit)))
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
+        return self._result(await self.wrapped(**self._arguments(sample, explicit)))
 
-    def _arguments(self, sample: Sample, explicit: Explicit) -> dict[str, Any]:
+    def _arguments(self, sample: Sample, explicit: CallArguments) -> dict[str, Any]:
         offered = {
             **columns_of(sample, explicit),
             "inputs": sample.prompt,
@@ -83,10 +83,10 @@ class OpenEvalsScorer(ForeignScorer):
         }
         if self._form == "json":
             offered["reference_outputs"] = _from_json(offered["reference_outputs"], "the ground truth")
-        known = inspect.signature(self.target).parameters
+        known = inspect.signature(self.wrapped).parameters
         if self._is_strict:
             return {name: value for name, value in offered.items() if name in known}
-        return accepted(self.target, offered)
+        return accepted(self.wrapped, offered)
 
     def _outputs(self, sample: Sample) -> Any:
         if self._form == "trajectory":

@@ -8,7 +8,7 @@ from typing import Any
 from guerdon.reward.scorers.base import Scorer
 
 
-def adopt(package: str, target: Any, fixed: Mapping[str, Any]) -> Scorer | None:
+def wrap_foreign(package: str, target: Any, fixed: Mapping[str, Any]) -> Scorer | None:
     """The scorer for an object of another package; None where it is like any function or class.
 
     Raises BindingError for an object that cannot be a reward, saying why.

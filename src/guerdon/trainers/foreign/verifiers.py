@@ -12,9 +12,11 @@ from guerdon.reward.binding.returns import to_result
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import is_async_callable
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import Explicit, Scorer
-from guerdon.reward.scorers.composite import Component, OnFailure, Weighted, named_components
-from guerdon.reward.versioning.version import Watch
+from guerdon.reward.scorers.base import Scorer
+from guerdon.reward.scorers.component import CallArguments, Component, named_components
+from guerdon.reward.scorers.composite import OnFailure
+from guerdon.reward.scorers.sums import Weighted
+from guerdon.reward.versioning.snapshot import DependencySnapshot
 from guerdon.trainers.foreign.base import (
     ForeignScorer,
     accepted,
@@ -115,19 +117,19 @@ class RubricFunction(ForeignScorer):
         self._rubric = rubric
         self.is_async = is_async_callable(function)
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        value = self.target(**accepted(self.target, self._objects(sample, explicit)))
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
+        value = self.wrapped(**accepted(self.wrapped, self._objects(sample, explicit)))
         if inspect.isawaitable(value):
             raise BindingError(
                 f"{self.name} is a plain function that gives an awaitable; write it as async def"
             )
         return to_result(value, self.name)
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
-        value = await self.target(**accepted(self.target, self._objects(sample, explicit)))
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
+        value = await self.wrapped(**accepted(self.wrapped, self._objects(sample, explicit)))
         return to_result(value, self.name)
 
-    def _objects(self, sample: Sample, explicit: Explicit) -> dict[str, Any]:
+    def _objects(self, sample: Sample, explicit: CallArguments) -> dict[str, Any]:
         """What verifiers offers a function by name: of the rollout, of the row, and the rubric's own objects."""
         state = self._state(sample, explicit)
         if hasattr(self._rubric, "score_objects"):
@@ -135,7 +137,7 @@ class RubricFunction(ForeignScorer):
         named = {n: state[n] for n in ("prompt", "completion", "answer", "info", "task")}
         return {**state["input"], **named, "state": state, **self._rubric.class_objects}
 
-    def _state(self, sample: Sample, explicit: Explicit) -> Any:
+    def _state(self, sample: Sample, explicit: CallArguments) -> Any:
         columns = columns_of(sample, explicit)
         truth = columns.pop("answer", truth_of(sample))
         context = sample.original_messages
@@ -159,13 +161,13 @@ class RubricFunction(ForeignScorer):
     def _message(self, message: dict[str, Any]) -> Any:
         return _part(self._rubric, "utils.message_utils", "from_raw_message", dict)(message)
 
-    def picture(self, watch: Watch) -> Any:
+    def fingerprint_data(self, snapshot: DependencySnapshot) -> Any:
         objects = self._rubric.class_objects
         used = {
-            name: fingerprint_data_of(objects[name], self.package, watch)
-            for name in accepted(self.target, objects)
+            name: fingerprint_data_of(objects[name], self.package, snapshot)
+            for name in accepted(self.wrapped, objects)
         }
-        return [fingerprint_data_of(self.target, self.package, watch), used]
+        return [fingerprint_data_of(self.wrapped, self.package, snapshot), used]
 
 
 def _part(rubric: Any, module: str, name: str, otherwise: Any) -> Any:

@@ -11,9 +11,8 @@ from guerdon.errors import BindingError
 from guerdon.reward.binding.returns import to_result
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import Explicit
-from guerdon.reward.scorers.composite import Component, named_components
-from guerdon.reward.versioning.version import Watch
+from guerdon.reward.scorers.component import CallArguments, Component, named_components
+from guerdon.reward.versioning.snapshot import DependencySnapshot
 from guerdon.trainers.foreign.base import ForeignScorer, columns_of, fingerprint_data_of, truth_of
 from guerdon.types import EvaluateResult, MetricResult, Sample
 
@@ -63,13 +62,13 @@ class TaskReward(ForeignScorer):
         super().__init__(name, cls, {})
         self._config = config
 
-    def score(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         raise TypeError(f"{self.name} is async")
 
-    async def ascore(self, sample: Sample, explicit: Explicit) -> EvaluateResult:
+    async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         invoke = import_module("verifiers.v1.utils.decorators").invoke
         data = self._data(sample, explicit)
-        task = self.target(data, self._config)
+        task = self.wrapped(data, self._config)
         value = await invoke(self._hook(task), {"task": data, "trace": _trace_of(task, sample)})
         if not isinstance(value, Mapping):
             return to_result(value, self.name)
@@ -83,9 +82,9 @@ class TaskReward(ForeignScorer):
         found: Callable[..., Any] = {**judges, **hooks}[self.name]
         return found
 
-    def _data(self, sample: Sample, explicit: Explicit) -> Any:
+    def _data(self, sample: Sample, explicit: CallArguments) -> Any:
         """The task's data: its fields by the names of the columns, the prompt as the conversation so far."""
-        kind = self.target.data_type()
+        kind = self.wrapped.data_type()
         truth = truth_of(sample)
         given = {"answer": truth, "ground_truth": truth, **columns_of(sample, explicit)}
         fields = {name: given[name] for name in kind.model_fields if given.get(name) is not None}
@@ -93,9 +92,9 @@ class TaskReward(ForeignScorer):
             {**fields, "prompt": [_message(m.to_dict()) for m in sample.original_messages]}
         )
 
-    def picture(self, watch: Watch) -> Any:
-        function = inspect.unwrap(self._hook(_prototype(self.target, self._config)))
-        return [fingerprint_data_of(function, self.package, watch), self._config.model_dump(mode="json")]
+    def fingerprint_data(self, snapshot: DependencySnapshot) -> Any:
+        function = inspect.unwrap(self._hook(_prototype(self.wrapped, self._config)))
+        return [fingerprint_data_of(function, self.package, snapshot), self._config.model_dump(mode="json")]
 
 
 def _prototype(cls: Any, config: Any) -> Any:

@@ -48,7 +48,7 @@ def inspect(run: str, number: int, as_json: bool) -> None:
 
 def _print(reader: RunReader, found: Inspection, console: Console) -> None:
     from guerdon.console import print_heading, print_labelled
-    from guerdon.scoring.statistics.findings import figure
+    from guerdon.scoring.statistics.figures import figure
 
     about = f"{found.steps:,} steps, {found.samples:,} samples"
     about += f", {found.failed:,} failed" if found.failed else ""
@@ -109,7 +109,7 @@ def _sample(console: Console, one: KeptSample, note: str = "") -> None:
 
 def _verdict(one: KeptSample) -> str:
     """Score and components on one line, or why there is none."""
-    from guerdon.scoring.statistics.findings import figure
+    from guerdon.scoring.statistics.figures import figure
 
     if one.error is not None:
         return f"failed, {one.error_kind}: {one.error}"

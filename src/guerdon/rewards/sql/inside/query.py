@@ -61,7 +61,7 @@ _KINDS = (
 )
 
 
-class RefusedError(Exception):
+class QueryStoppedError(Exception):
     """A query that was stopped by this program; ``kind`` is the word for it."""
 
     def __init__(self, kind: str, message: str) -> None:
@@ -70,7 +70,7 @@ class RefusedError(Exception):
 
 
 def main() -> None:
-    """Answers the request in the working directory."""
+    """DatabaseResults the request in the working directory."""
     with open("request.json", encoding="utf-8") as file:
         request = json.load(file)
     # What an engine itself has to say, such as how far it is, must not come between the lines.
@@ -104,7 +104,7 @@ def _answer(
     started = time.process_time()
     try:
         answer = ask(database, request, room)
-    except RefusedError as refusal:
+    except QueryStoppedError as refusal:
         answer = {"kind": refusal.kind, "error": str(refusal)}
     except MemoryError:
         answer = {"kind": "too_large", "error": "out of memory"}
@@ -133,7 +133,7 @@ def _ask_sqlite(database: str, request: dict[str, Any], room: int) -> dict[str, 
         connection.set_progress_handler(lambda: time.process_time() > end, _STEPS_BETWEEN_LOOKS)
         cursor = connection.execute(request["query"])
         if cursor.description is None:
-            raise RefusedError("no_query", "there is no query in it")
+            raise QueryStoppedError("no_query", "there is no query in it")
         names = [column[0] for column in cursor.description]
         return {"columns": names, "rows": _rows(cursor.fetchmany, request["max_rows"], room)}
     finally:
@@ -152,9 +152,11 @@ def _ask_duckdb(database: str, request: dict[str, Any], room: int) -> dict[str, 
     statements = duckdb.extract_statements(request["query"])
     if len(statements) != 1:
         kind = "several_statements" if statements else "no_query"
-        raise RefusedError(kind, "only one statement at a time" if statements else "there is no query in it")
+        raise QueryStoppedError(
+            kind, "only one statement at a time" if statements else "there is no query in it"
+        )
     if statements[0].type != duckdb.StatementType.SELECT:
-        raise RefusedError("forbidden", f"only queries are run, no {statements[0].type.name}")
+        raise QueryStoppedError("forbidden", f"only queries are run, no {statements[0].type.name}")
     connection = duckdb.connect(database, read_only=True, config={"threads": "1"})
     # In this order: the last ones forbid to change the others.
     connection.execute(f"set memory_limit = '{request['memory_mb']}MiB'")
@@ -187,7 +189,7 @@ def _rows(fetch: Callable[[int], Iterable[Any]], most: int, room: int) -> list[l
             room -= len(json.dumps(row)) + 2
             if len(rows) == most or room < 0:
                 what = f"more than {most} rows" if room >= 0 else "more bytes than a result may have"
-                raise RefusedError("too_large", what)
+                raise QueryStoppedError("too_large", what)
             rows.append(row)
     return rows
 

@@ -30,7 +30,7 @@ class Opaque:
 
 
 @dataclass(slots=True)
-class Table:
+class TableData:
     """A table with all of its rows."""
 
     name: str
@@ -63,7 +63,7 @@ class Table:
         return [row[column] for row in self.rows if row[column] is not None]
 
 
-def study(tables: dict[str, Table]) -> list[set[Place]]:
+def study(tables: dict[str, TableData]) -> list[set[Place]]:
     """Fills in what the rows of each table show, and returns the groups of columns that share their values."""
     for table in tables.values():
         _study_columns(table)
@@ -78,7 +78,7 @@ def study(tables: dict[str, Table]) -> list[set[Place]]:
     return groups
 
 
-def _study_columns(table: Table) -> None:
+def _study_columns(table: TableData) -> None:
     table.has_twins = len({repr(row) for row in table.rows}) < len(table.rows)
     singles = {key[0] for key in table.keys if len(key) == 1}
     for column in range(len(table.columns)):
@@ -93,7 +93,7 @@ def _study_columns(table: Table) -> None:
         }
 
 
-def _follows(table: Table, column: int, other: int) -> bool:
+def _follows(table: TableData, column: int, other: int) -> bool:
     seen: dict[Any, Any] = {}
     for row in table.rows:
         if row[column] is not None and seen.setdefault(row[column], row[other]) != row[other]:
@@ -101,7 +101,7 @@ def _follows(table: Table, column: int, other: int) -> bool:
     return True
 
 
-def _apparent_target(tables: dict[str, Table], table: Table, column: int) -> Place | None:
+def _apparent_target(tables: dict[str, TableData], table: TableData, column: int) -> Place | None:
     """The unique column that all values of a column lie in, as if the one referred to the other."""
     values = set(map(_comparable, table.values(column)))
     texts = all(isinstance(value, str) for value in values)
@@ -137,7 +137,7 @@ def _named_alike(column: str, table: str, target: str, texts: bool) -> bool:
     )
 
 
-def _groups(tables: dict[str, Table]) -> list[set[Place]]:
+def _groups(tables: dict[str, TableData]) -> list[set[Place]]:
     group: dict[Place, set[Place]] = {
         (table.name, column): {(table.name, column)}
         for table in tables.values()
@@ -155,7 +155,7 @@ def _groups(tables: dict[str, Table]) -> list[set[Place]]:
     return sorted(unique.values(), key=min)
 
 
-def _mirrored(table: Table, groups: Iterable[set[Place]]) -> tuple[int, int] | None:
+def _mirrored(table: TableData, groups: Iterable[set[Place]]) -> tuple[int, int] | None:
     for group in groups:
         own = sorted(column for name, column in group if name == table.name)
         for i, left in enumerate(own):
@@ -166,7 +166,7 @@ def _mirrored(table: Table, groups: Iterable[set[Place]]) -> tuple[int, int] | N
     return None
 
 
-def cascade(tables: dict[str, Table]) -> None:
+def cascade(tables: dict[str, TableData]) -> None:
     """Removes rows that refer to what is not there, until none is left, and rows whose mirror image is gone."""
     changed = True
     while changed:
@@ -187,12 +187,12 @@ def cascade(tables: dict[str, Table]) -> None:
             changed = changed or len(table.rows) < before
 
 
-def breaks_a_key(table: Table, row: list[Any], taken: dict[tuple[int, ...], Counter[Any]]) -> bool:
+def breaks_a_key(table: TableData, row: list[Any], taken: dict[tuple[int, ...], Counter[Any]]) -> bool:
     """Whether a new row repeats a key; ``taken`` are the values of each, as ``keys_taken`` gives them."""
     return any(taken[key][tuple(map(repr, (row[c] for c in key)))] for key in taken)
 
 
-def keys_taken(table: Table) -> dict[tuple[int, ...], Counter[Any]]:
+def keys_taken(table: TableData) -> dict[tuple[int, ...], Counter[Any]]:
     """The values that each key of a table has in its rows; the whole row is a key where none comes twice."""
     keys = {*table.keys, *((column,) for column in table.unique)}
     if not table.has_twins:

@@ -7,12 +7,12 @@ import re
 import sqlite3
 from typing import Any
 
-from .structure import Opaque, Table
+from .structure import Opaque, TableData
 
 _ROWS_A_STATEMENT = 50
 
 
-class TooLargeError(Exception):
+class DatabaseTooLargeError(Exception):
     """More cells than are to be held in memory."""
 
 
@@ -31,7 +31,7 @@ def _text(value: str) -> str:
 
 def _check(cells: int, most: int) -> None:
     if cells > most:
-        raise TooLargeError(f"{cells:,} cells, over {most:,}")
+        raise DatabaseTooLargeError(f"{cells:,} cells, over {most:,}")
 
 
 class SQLiteStore:
@@ -39,8 +39,8 @@ class SQLiteStore:
 
     errors: tuple[type[Exception], ...] = (sqlite3.Error, OverflowError)
 
-    def read(self, file: str, most: int) -> dict[str, Table]:
-        """The tables of a file by name. Raises TooLargeError over ``most`` cells."""
+    def read(self, file: str, most: int) -> dict[str, TableData]:
+        """The tables of a file by name. Raises DatabaseTooLargeError over ``most`` cells."""
         connection = sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True)
         connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
         tables = {}
@@ -69,11 +69,11 @@ class SQLiteStore:
         own = ("sqlite_", *(f"{name}_" for name in virtual))
         return sorted(name for name in found if name not in virtual and not name.startswith(own))
 
-    def _described(self, connection: sqlite3.Connection, name: str) -> Table:
+    def _described(self, connection: sqlite3.Connection, name: str) -> TableData:
         about = connection.execute('select name, "notnull", pk, hidden from pragma_table_xinfo(?)', [name])
         # Generated columns follow from the others.
         columns = [row for row in about if row[3] == 0]
-        table = Table(name, [row[0] for row in columns], [])
+        table = TableData(name, [row[0] for row in columns], [])
         position = {row[0].lower(): i for i, row in enumerate(columns)}
         table.required = {i for i, row in enumerate(columns) if row[1]}
         keyed = sorted((row[2], i) for i, row in enumerate(columns) if row[2])
@@ -86,7 +86,7 @@ class SQLiteStore:
         self._refer(connection, table, position)
         return table
 
-    def _refer(self, connection: sqlite3.Connection, table: Table, position: dict[str, int]) -> None:
+    def _refer(self, connection: sqlite3.Connection, table: TableData, position: dict[str, int]) -> None:
         asked = 'select id, "table", "from", "to" from pragma_foreign_key_list(?) order by id, seq'
         found: dict[int, list[Any]] = {}
         for identity, target, mine, theirs in connection.execute(asked, [table.name]).fetchall():
@@ -117,7 +117,7 @@ class SQLiteStore:
         found = connection.execute(asked, [name]).fetchone()
         return str(found[0]) if found else name
 
-    def write(self, file: str, tables: dict[str, Table]) -> None:
+    def write(self, file: str, tables: dict[str, TableData]) -> None:
         """Puts the rows of the tables in place of those that the file has. Raises one of ``errors``."""
         connection = sqlite3.connect(file, isolation_level=None)
         try:
@@ -164,21 +164,21 @@ class DuckDBStore:
         self._duckdb = duckdb
         self.errors: tuple[type[Exception], ...] = (duckdb.Error, OverflowError)
 
-    def _connected(self, file: str, read_only: bool) -> Any:
+    def _connected(self, file: str, readonly: bool) -> Any:
         config: dict[str, Any] = {"threads": "1", "enable_external_access": "false"}
-        return self._duckdb.connect(file, read_only=read_only, config=config)
+        return self._duckdb.connect(file, read_only=readonly, config=config)
 
-    def read(self, file: str, most: int) -> dict[str, Table]:
-        """The tables of the schema main by name. Raises TooLargeError over ``most`` cells."""
+    def read(self, file: str, most: int) -> dict[str, TableData]:
+        """The tables of the schema main by name. Raises DatabaseTooLargeError over ``most`` cells."""
         connection = self._connected(file, True)
         asked = (
             "select table_name, column_name, is_nullable from duckdb_columns() where not internal "
             "and schema_name = 'main' and table_name in (select table_name from duckdb_tables()) "
             "order by table_name, column_index"
         )
-        tables: dict[str, Table] = {}
+        tables: dict[str, TableData] = {}
         for name, column, nullable in connection.execute(asked).fetchall():
-            table = tables.setdefault(name, Table(name, [], []))
+            table = tables.setdefault(name, TableData(name, [], []))
             if not nullable:
                 table.required.add(len(table.columns))
             table.columns.append(column)
@@ -194,7 +194,7 @@ class DuckDBStore:
         connection.close()
         return tables
 
-    def _constrain(self, connection: Any, tables: dict[str, Table]) -> None:
+    def _constrain(self, connection: Any, tables: dict[str, TableData]) -> None:
         asked = (
             "select table_name, constraint_type, constraint_column_names, referenced_table, "
             "referenced_column_names from duckdb_constraints() where schema_name = 'main'"
@@ -213,7 +213,7 @@ class DuckDBStore:
             if names and name in tables and set(names) <= set(tables[name].columns):
                 tables[name].keys.append(tuple(tables[name].columns.index(n) for n in names))
 
-    def write(self, file: str, tables: dict[str, Table]) -> None:
+    def write(self, file: str, tables: dict[str, TableData]) -> None:
         """Makes the file anew, with these rows. Raises one of ``errors``."""
         # Rows that are deleted still count for keys and references, and a table that refers to itself cannot
         # be dropped; so nothing is left of the old file but what its parts were made with.
@@ -248,7 +248,7 @@ class DuckDBStore:
         finally:
             connection.close()
 
-    def _insert(self, connection: Any, table: Table) -> None:
+    def _insert(self, connection: Any, table: TableData) -> None:
         columns = ", ".join(map(_quoted, table.columns))
         marks = "(" + ", ".join("?" * len(table.columns)) + ")"
         for rows in _levels(table):
@@ -259,8 +259,8 @@ class DuckDBStore:
                 connection.execute(statement, [_raw(cell) for row in some for cell in row])
 
 
-def _parents_first(tables: dict[str, Table]) -> list[Table]:
-    order: list[Table] = []
+def _parents_first(tables: dict[str, TableData]) -> list[TableData]:
+    order: list[TableData] = []
     left = dict(tables)
     while left:
         ready = [
@@ -271,7 +271,7 @@ def _parents_first(tables: dict[str, Table]) -> list[Table]:
     return order
 
 
-def _levels(table: Table) -> list[list[list[Any]]]:
+def _levels(table: TableData) -> list[list[list[Any]]]:
     """The rows of a table in groups, so that none refers to a row of a later group or of its own."""
     own = [(columns, places) for columns, target, places in table.references if target == table.name]
     if not own:

@@ -18,8 +18,8 @@ import shutil
 from decimal import Decimal
 from typing import Any
 
-from .structure import Opaque, Place, Table, breaks_a_key, cascade, keys_taken, study
-from .tables import TooLargeError, opened
+from .structure import Opaque, Place, TableData, breaks_a_key, cascade, keys_taken, study
+from .tables import DatabaseTooLargeError, opened
 
 _MEASURE = 8
 """Distinct numbers from which on a column is one of measures, which may take values that are not there yet."""
@@ -37,7 +37,7 @@ def main() -> None:
     store = opened(request["engine"])
     try:
         tables = store.read("original", request["max_cells"])
-    except TooLargeError as error:
+    except DatabaseTooLargeError as error:
         print(json.dumps({"too_large": str(error)}))
         return
     groups = study(tables)
@@ -60,8 +60,8 @@ def main() -> None:
 
 
 def vary(
-    tables: dict[str, Table], groups: list[set[Place]], rng: random.Random, gently: bool = False
-) -> dict[str, Table]:
+    tables: dict[str, TableData], groups: list[set[Place]], rng: random.Random, gently: bool = False
+) -> dict[str, TableData]:
     """Other rows for the tables, the same for the same state of ``rng``; ``gently`` only leaves rows out."""
     varied = copy.deepcopy(tables)
     if gently:
@@ -76,7 +76,7 @@ def vary(
     return varied
 
 
-def _exchange(tables: dict[str, Table], group: set[Place], rng: random.Random) -> None:
+def _exchange(tables: dict[str, TableData], group: set[Place], rng: random.Random) -> None:
     """Gives each value of the columns another one, the same one everywhere."""
     places = sorted(group)
     domain = {value for name, column in places for value in tables[name].values(column)}
@@ -123,7 +123,7 @@ def _scaled(value: Any, factor: float) -> Any:
     return value * factor
 
 
-def _leave_out(tables: dict[str, Table], rng: random.Random) -> None:
+def _leave_out(tables: dict[str, TableData], rng: random.Random) -> None:
     rows = {name: table.rows for name, table in tables.items()}
     for share in _LOSSES:
         for name in sorted(tables):
@@ -135,7 +135,7 @@ def _leave_out(tables: dict[str, Table], rng: random.Random) -> None:
         table.rows = rows[name]
 
 
-def _add(tables: dict[str, Table], table: Table, rng: random.Random) -> None:
+def _add(tables: dict[str, TableData], table: TableData, rng: random.Random) -> None:
     """Adds rows that are like others but for one value, and for what must be new."""
     if table.mirrored or not table.rows:
         return
@@ -151,7 +151,7 @@ def _add(tables: dict[str, Table], table: Table, rng: random.Random) -> None:
             table.rows.append(row)
 
 
-def _blend(table: Table, row: list[Any], giver: list[Any], rng: random.Random) -> None:
+def _blend(table: TableData, row: list[Any], giver: list[Any], rng: random.Random) -> None:
     """Takes a value of another row, and with it all that goes with it."""
     free = [c for c in table.decides if not any(c in followers for followers in table.decides.values())]
     tied = {c for columns, _, _ in table.links if len(columns) > 1 for c in columns}
@@ -161,7 +161,7 @@ def _blend(table: Table, row: list[Any], giver: list[Any], rng: random.Random) -
             row[c] = giver[c]
 
 
-def _freshen(tables: dict[str, Table], table: Table, row: list[Any], rng: random.Random) -> bool:
+def _freshen(tables: dict[str, TableData], table: TableData, row: list[Any], rng: random.Random) -> bool:
     """Puts new values where none may come twice; False where there is none to put."""
     for column in sorted(table.unique):
         if row[column] is None:
@@ -201,7 +201,7 @@ def _between(low: Any, high: Any, like: Any, rng: random.Random) -> Any:
     return low + (high - low) * rng.random()
 
 
-def _empty_cells(table: Table, rng: random.Random) -> None:
+def _empty_cells(table: TableData, rng: random.Random) -> None:
     """More NULLs, in columns that have some and that neither decide others nor follow from them."""
     bound = set(table.required) | {c for key in table.keys for c in key}
     bound |= {c for column, others in table.decides.items() if others for c in (column, *others)}

@@ -1,0 +1,37 @@
+"""The worker's end of its connection."""
+
+from __future__ import annotations
+
+import resource
+import select
+import socket
+import sys
+from typing import Any
+
+from guerdon.scoring.process.ipc import FrameDecoder
+
+_IDLE_SECONDS = 300.0
+
+_buffer = memoryview(bytearray(1 << 18))
+"""What is read goes here: a fresh one for every read would be mapped and unmapped by the system each time."""
+
+
+def resident_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def receive(
+    connection: socket.socket,
+    frames: FrameDecoder,
+    pending: list[Any],
+    patience: float | None = _IDLE_SECONDS,
+) -> Any:
+    """The next message, or None when the parent closed the socket or had nothing to do for ``patience`` s."""
+    while not pending:
+        if not select.select([connection], [], [], patience)[0]:
+            return None
+        count = connection.recv_into(_buffer)
+        if not count:
+            return None
+        pending.extend(frames.feed(_buffer[:count]))
+    return pending.pop(0)

@@ -1,0 +1,177 @@
+"""Reading a journal, in any process, also while a server writes it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from guerdon.errors import InputError
+from guerdon.serve.journal.migrations import COLUMNS, LOCKED_SECONDS, Score, check_is_journal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JournalRecord:
+    """A request as the journal has it."""
+
+    id: int
+    request_id: str
+    time: float
+    reward: str
+    version: str
+    format: str
+    op: str
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    status: int
+    ms: float
+    scores: Sequence[Score]
+    failed: int
+    failures: Mapping[str, int]
+    request: bytes | None = None
+    """None where it was not asked for, or was too large for the journal."""
+    response: bytes | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JournalQuery:
+    """Which of the recorded requests; by default all."""
+
+    reward: str | None = None
+    statuses: tuple[int, int] | None = None
+    """From the first to the second, both included."""
+    failed: bool = False
+    """Only those that were refused or have a sample that failed."""
+    since: float | None = None
+    """Seconds since 1970."""
+    ids: Sequence[str] = ()
+    """The journal's numbers or the requests' own ids."""
+    last: int | None = None
+    """That many at most, the latest."""
+
+    def condition(self) -> tuple[str, list[Any]]:
+        """As SQL, with its values."""
+        parts: list[str] = ["1"]
+        values: list[Any] = []
+        if self.reward is not None:
+            parts.append("reward = ?")
+            values.append(self.reward)
+        if self.statuses is not None:
+            parts.append("status BETWEEN ? AND ?")
+            values += self.statuses
+        if self.failed:
+            parts.append("(status >= 400 OR failed > 0)")
+        if self.since is not None:
+            parts.append("time >= ?")
+            values.append(self.since)
+        if self.ids:
+            marks = ", ".join("?" * len(self.ids))
+            parts.append(f"(CAST(id AS TEXT) IN ({marks}) OR request_id IN ({marks}))")
+            values += [*self.ids, *self.ids]
+        return " AND ".join(parts), values
+
+
+_EVERYTHING = JournalQuery()
+_PAGE = 50
+_SMALL = ("id", *(name for name in COLUMNS if name not in ("request", "response", "size")))
+
+
+def read_journal(
+    path: str | os.PathLike[str], query: JournalQuery = _EVERYTHING, *, bodies: bool = False
+) -> Iterator[JournalRecord]:
+    """The recorded requests that a query means, oldest first.
+
+    The file may be written meanwhile: it is read a few requests at a time, which does not hold it up. Raises
+    InputError where it is no journal.
+    """
+    names = (*_SMALL, "request", "response") if bodies else _SMALL
+    condition, values = query.condition()
+    limit = -1 if query.last is None else query.last
+    with contextlib.closing(_open_to_read(Path(path))) as connection, _readable(path):
+        found = connection.execute(
+            f"SELECT id FROM requests WHERE {condition} ORDER BY id DESC LIMIT ?", (*values, limit)
+        ).fetchall()
+        ids = [identity for (identity,) in reversed(found)]
+        for start in range(0, len(ids), _PAGE):
+            page = ids[start : start + _PAGE]
+            rows = connection.execute(
+                f"SELECT {', '.join(names)} FROM requests WHERE id IN ({', '.join('?' * len(page))}) ORDER BY id",
+                page,
+            ).fetchall()
+            for row in rows:
+                yield _recorded(dict(zip(names, row, strict=True)))
+
+
+def _recorded(row: dict[str, Any]) -> JournalRecord:
+    for name in ("headers", "scores", "failures"):
+        row[name] = json.loads(row[name])
+    for name in ("request", "response"):
+        if isinstance(body := row.get(name), str):
+            row[name] = body.encode()
+    return JournalRecord(**row)
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise InputError(f"there is no journal {path}; a server writes one with --journal")
+    with _readable(path):
+        for mode in ("rw", "ro"):  # first as one that may take up the log of a server that was killed
+            connection = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=LOCKED_SECONDS
+            )
+            try:
+                connection.execute("PRAGMA query_only = 1")
+                check_is_journal(connection, path)
+                connection.execute("SELECT 1 FROM requests LIMIT 1").fetchall()
+            except sqlite3.OperationalError:
+                connection.close()
+                if mode == "ro":
+                    raise
+            except BaseException:
+                connection.close()
+                raise
+            else:
+                return connection
+    raise AssertionError
+
+
+@contextlib.contextmanager
+def _readable(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise InputError(f"cannot read the journal {os.fspath(path)}: {error}") from None
+
+
+def adaptive_requests(
+    path: str | os.PathLike[str], last: int = 1000, scheme: str = "http"
+) -> list[dict[str, Any]]:
+    """The last requests in the form of Adaptive's ``GET /requests`` (adaptive-sdk 0.14.2), oldest first.
+
+    The address is only told, from the Host header that the caller sent; nothing is ever sent there.
+    """
+    return [_as_adaptive(row, scheme) for row in read_journal(path, JournalQuery(last=last), bodies=True)]
+
+
+def request_url(row: JournalRecord, scheme: str = "http") -> str:
+    """The address that a request was sent to, as its caller gave it."""
+    return f"{scheme}://{row.headers.get('host', '')}{row.path}"
+
+
+def _as_adaptive(row: JournalRecord, scheme: str) -> dict[str, Any]:
+    return {
+        "id": row.request_id,
+        "req_date": datetime.fromtimestamp(row.time, UTC).isoformat(),
+        "method": row.method,
+        "url": request_url(row, scheme),
+        "path": row.path.partition("?")[0],
+        "headers": dict(row.headers),
+        "body": (row.request or b"").decode("utf-8", "replace"),
+    }
