@@ -248,8 +248,13 @@ def test_checkpoints_may_lie_elsewhere(place: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(None, "is not the folder of a run"), ("{", "cannot be read"), ("[1]", "cannot be read"), ("{}", "cannot be read")],
-)  # fmt: skip
+    [
+        (None, "is not the folder of a run"),
+        ("{", "cannot be read"),
+        ("[1]", "cannot be read"),
+        ("{}", "cannot be read"),
+    ],
+)
 def test_what_is_no_run(here: Path, text: str | None, says: str) -> None:
     if text is not None:
         (here / "run.json").write_text(text, encoding="utf-8")
