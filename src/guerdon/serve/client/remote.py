@@ -25,10 +25,11 @@ from guerdon.serve.client.codecs import V1Codec
 from guerdon.serve.client.detection import FORMATS, DetectedServer, detect
 from guerdon.serve.client.event_loop import run_sync
 from guerdon.serve.client.formats import V1ClientFormat
+from guerdon.serve.client.options import CallOptions
 from guerdon.serve.client.response import HttpResponse
 from guerdon.serve.client.results import read_result
 from guerdon.serve.client.retries import Deadline
-from guerdon.serve.client.transport import CallOptions, Transport
+from guerdon.serve.client.transport import Transport
 from guerdon.serve.client.websocket import WebSocketClient, WebSocketUnsupportedError
 from guerdon.settings import setting
 from guerdon.types import EvaluateResult, Provenance, Sample
@@ -185,13 +186,13 @@ class RemoteScorer(Scorer):
         body = wire_format.encode(sample, {**fixed, **given})
         if isinstance(wire_format, V1ClientFormat) and connection.has_socket:
             try:
-                value = await connection.socket(detected.address).ask(
+                value = await connection.socket(detected.address).request(
                     lambda n: f'{{"n":{n},"sample":{body.decode()}}}'
                 )
                 return self._checked(read_result(value, connection.where))
             except WebSocketUnsupportedError:
                 connection.has_socket = False
-        answer = await connection.post(detected.address / wire_format.path, body, wire_format.is_verdict)
+        answer = await connection.post(detected.address / wire_format.path, body, wire_format.is_final)
         return self._checked(wire_format.decode(answer))
 
     def _checked(self, result: EvaluateResult) -> EvaluateResult:
@@ -258,8 +259,8 @@ class _Connection:
             self._socket = WebSocketClient(self.transport, V1Codec, V1Codec.path, session)
         return self._socket
 
-    async def post(self, url: str, body: bytes, is_verdict: Callable[[HttpResponse], bool]) -> HttpResponse:
-        return await self.transport.request("POST", url, body, is_verdict=is_verdict)
+    async def post(self, url: str, body: bytes, is_final: Callable[[HttpResponse], bool]) -> HttpResponse:
+        return await self.transport.request("POST", url, body, is_final=is_final)
 
     async def close(self) -> None:
         if self._detection is not None:

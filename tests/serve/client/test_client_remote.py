@@ -26,12 +26,6 @@ SAID = {
 }
 
 
-@pytest.fixture
-def server() -> Iterator[Misbehaving]:
-    with Misbehaving() as server:
-        yield server
-
-
 @pytest.fixture(params=FORMATS)
 def peer(request: pytest.FixtureRequest) -> Iterator[Misbehaving]:
     with Misbehaving(**FORMATS[request.param]) as server:
@@ -339,7 +333,7 @@ def test_what_cannot_travel(server: Misbehaving) -> None:
     assert "JSON has no form for a object" in str(result.error)
 
 
-def test_a_format_that_is_not_spoken() -> None:
+def test_a_format_that_does_not_exist() -> None:
     with Misbehaving(v1=False) as server:
         result = remote(server, format="v1")(messages=talk("a"))
         assert (result.error_kind, result.error) == (
