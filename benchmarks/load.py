@@ -113,30 +113,36 @@ class Server:
 
     def cpu_seconds(self) -> float:
         """What all its processes have used so far, those that have ended with them."""
-        return sum(sum(map(int, fields[11:15])) for _, fields in self._tree()) / TICKS
+        return cpu_seconds_of(self.process.pid)
 
     def resident_bytes(self) -> int:
         """What all its processes hold in memory; a page that two of them share counts twice."""
         pages = 0
-        for pid, _ in self._tree():
+        for pid, _ in _tree(self.process.pid):
             with contextlib.suppress(OSError):
                 pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
         return pages * PAGE
 
-    def _tree(self) -> list[tuple[int, list[str]]]:
-        """The processes with the fields of their stat files from the state on."""
-        found: dict[int, list[str]] = {}
-        for entry in os.scandir("/proc"):
-            if entry.name.isdigit():
-                with contextlib.suppress(OSError):
-                    # The name of a process may hold spaces and parentheses.
-                    found[int(entry.name)] = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
-        tree, grown = {self.process.pid}, True
-        while grown:
-            children = {pid for pid, fields in found.items() if int(fields[1]) in tree}
-            grown = not children <= tree
-            tree |= children
-        return [(pid, found[pid]) for pid in tree if pid in found]
+
+def cpu_seconds_of(pid: int) -> float:
+    """What a process and all that it has started have used so far."""
+    return sum(sum(map(int, fields[11:15])) for _, fields in _tree(pid)) / TICKS
+
+
+def _tree(root: int) -> list[tuple[int, list[str]]]:
+    """A process and its descendants, with the fields of their stat files from the state on."""
+    found: dict[int, list[str]] = {}
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                # The name of a process may hold spaces and parentheses.
+                found[int(entry.name)] = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
+    tree, grown = {root}, True
+    while grown:
+        children = {pid for pid, fields in found.items() if int(fields[1]) in tree}
+        grown = not children <= tree
+        tree |= children
+    return [(pid, found[pid]) for pid in tree if pid in found]
 
 
 def _answers(port: int) -> bool:

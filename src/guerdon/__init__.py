@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from guerdon.reward.scorers.base import Scorer
     from guerdon.scoring.results import Scores
     from guerdon.scoring.run import ascore, astream, score, stream
-    from guerdon.serve.client.client import AsyncRewardClient, RewardClient
+    from guerdon.serve.client.async_client import AsyncRewardClient
+    from guerdon.serve.client.sync_client import RewardClient
     from guerdon.serve.models import (
         BatchedRequest,
         BatchedResponse,
@@ -69,7 +70,8 @@ _HOMES = {
     "guerdon.reward.registry": ("get_reward_function", "register_reward_function"),
     "guerdon.scoring.results": ("Scores",),
     "guerdon.scoring.run": ("ascore", "astream", "score", "stream"),
-    "guerdon.serve.client.client": ("AsyncRewardClient", "RewardClient"),
+    "guerdon.serve.client.async_client": ("AsyncRewardClient",),
+    "guerdon.serve.client.sync_client": ("RewardClient",),
     "guerdon.serve.models": (
         *("BatchedRequest", "BatchedResponse", "EmptyMetadata", "Request"),
         *("Response", "ServerInfo", "Turn", "ValidatedBatchedRequest", "ValidatedRequest"),

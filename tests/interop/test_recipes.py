@@ -1,4 +1,4 @@
-"""The recipes of the README: each file of ``examples/trainers`` does its work in the package it is written for.
+"""The recipes of docs/trainers: each file of ``examples/trainers`` does its work in the package it is written for.
 
 Where a package cannot be had, in no registry or only with a GPU, the file is called as that package's
 documentation says it is.
@@ -44,18 +44,21 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def on_the_page(directive: str) -> dict[str, str]:
-    """The blocks of the README that have a directive, by what it names."""
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    return {b.directives[directive]: b.body + "\n" for b in blocks(page) if directive in b.directives}
+def on_pages(pages: str, directive: str) -> dict[str, str]:
+    """The blocks of some pages of docs/ that have a directive, by what it names."""
+    texts = [page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob(pages))]
+    found = [block for text in texts for block in blocks(text)]
+    return {b.directives[directive]: b.body + "\n" for b in found if directive in b.directives}
 
 
-def test_the_readme_shows_every_file() -> None:
+def test_the_pages_show_every_file() -> None:
     # That a block is its file is seen where the page is run.
-    shown = {Path(name).name for name in on_the_page("same")}
+    shown = {Path(name).name for name in on_pages("trainers/*.md", "same")}
     there = {path.name for path in RECIPES.iterdir() if path.is_file()}
     assert there == shown | {"my_rewards.py"}
-    assert on_the_page("file")["my_rewards.py"] == (RECIPES / "my_rewards.py").read_text(encoding="utf-8")
+    assert on_pages("writing-rewards.md", "file")["my_rewards.py"] == (RECIPES / "my_rewards.py").read_text(
+        encoding="utf-8"
+    )
     source = Path(__file__).read_text(encoding="utf-8")
     assert [name for name in shown if f'"{name}"' not in source] == [], "recipes that no test names"
 

@@ -9,10 +9,10 @@ import pytest
 from guerdon.serve.http.idempotency import (
     CachedReply,
     CacheStatus,
-    HttpReply,
     IdempotencyCache,
     InFlightReply,
 )
+from guerdon.serve.http.replies import HttpReply
 
 FRESH, CONFLICT = CacheStatus.FRESH, CacheStatus.CONFLICT
 ONE = HttpReply(200, b"[1.0]", ((b"content-type", b"application/json"),))

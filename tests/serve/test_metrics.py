@@ -11,6 +11,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as text_format
 
 from guerdon.serve.http.metrics import MOST_SERIES, SCORES, Gauges, Metrics
+from support.request_events import request_event
 
 BOUNDS_SHOWN = ("0.0005", "0.001", "0.1", "0.25", "60.0", "+Inf")
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -33,8 +34,10 @@ def at(samples: Samples, name: str, **labels: str) -> float | None:
 def test_requests_by_reward_format_op_and_status() -> None:
     metrics = Metrics()
     for status, seconds in ((200, 0.0009), (200, 0.2), (422, 0.0001), (200, 3600.0)):
-        metrics.request("brevity", "adaptive", "score", status, seconds)
-    metrics.request("", "", "", 404, 0.0)
+        metrics.record(
+            request_event(reward="brevity", format="adaptive", op="score", status=status, seconds=seconds)
+        )
+    metrics.record(request_event(reward="", format="", op="", status=404, seconds=0.0))
     samples = read(metrics)
     labels = {"reward": "brevity", "format": "adaptive", "op": "score"}
     assert at(samples, "guerdon_requests_total", **labels, status="200") == 3
@@ -133,7 +136,7 @@ def test_a_gauge_that_nobody_gives_is_not_there() -> None:
 @pytest.mark.parametrize("accept", ["", "text/plain", "application/openmetrics-text; version=1.0.0"])
 def test_the_format_that_is_asked_for(accept: str) -> None:
     metrics = Metrics({"r": "1"}, Gauges(workers=lambda: 1, restarts=lambda: {"crash": 1}))
-    metrics.request("r", "v1", "score", 200, 0.1)
+    metrics.record(request_event(reward="r", format="v1", op="score", status=200, seconds=0.1))
     metrics.scores("r", [0.5, -1.0], {"crash": 1})
     body, content_type = metrics.render(accept)
     open_form = "openmetrics" in accept
@@ -145,7 +148,7 @@ def test_the_format_that_is_asked_for(accept: str) -> None:
 
 def test_hostile_labels_stay_labels() -> None:
     metrics = Metrics()
-    metrics.request('a"} 1\nevil 1', "v1", "score\\", 200, 0.1)
+    metrics.record(request_event(reward='a"} 1\nevil 1', format="v1", op="score\\", status=200, seconds=0.1))
     metrics.scores("r", [None], {'x"\n': 1})
     samples = read(metrics)
     labels = {"reward": 'a"} 1\nevil 1', "format": "v1", "op": "score\\", "status": "200"}
@@ -158,7 +161,7 @@ def test_labels_are_bounded_and_nothing_is_lost() -> None:
     metrics = Metrics()
     many = 2 * MOST_SERIES
     for i in range(many):
-        metrics.request(f"r{i}", f"f{i}", "score", i, 0.1)
+        metrics.record(request_event(reward=f"r{i}", format=f"f{i}", op="score", status=i, seconds=0.1))
         metrics.scores(f"r{i}", [1.0], {f"kind{i}": 1})
     samples = read(metrics)
     for name in ("requests_total", "samples_total", "failures_total", "request_seconds_count"):
@@ -172,7 +175,7 @@ def test_a_request_costs_next_to_nothing() -> None:
     metrics = Metrics()
     started = time.process_time()
     for _ in range(20_000):
-        metrics.request("r", "adaptive", "score", 200, 0.002)
+        metrics.record(request_event(reward="r", format="adaptive", op="score", status=200, seconds=0.002))
         metrics.scores("r", [0.5])
     # A microsecond on a quiet machine; prometheus_client's own take five.
     assert (time.process_time() - started) / 20_000 < 4e-6

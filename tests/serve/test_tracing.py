@@ -21,8 +21,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind, StatusCode
 
-from guerdon.serve.http.tracing import Tracing, tracing
+from guerdon.serve.http.tracing import Tracing, configured_tracing
 from support.command_work import Serve, ask, sample
+from support.request_events import request_event
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
@@ -39,10 +40,10 @@ def spans(*requests: dict[str, Any], headers: list[tuple[bytes, bytes]] | None =
     """The spans that these requests make."""
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    spoken = Tracing(provider)
+    tracing = Tracing(provider)
     for request in requests:
-        spoken.request(headers or [], "POST", "/score", **{"status": 200, "seconds": 0.25, **request})
-    spoken.close()
+        tracing.record(request_event(headers=headers or [], **{"seconds": 0.25, **request}))
+    tracing.close()
     provider.shutdown()
     return list(exporter.get_finished_spans())
 
@@ -114,21 +115,21 @@ def test_each_request_has_a_trace_of_its_own() -> None:
 
 
 def test_a_provider_that_samples_nothing_is_no_harm() -> None:
-    Tracing(TracerProvider(sampler=ALWAYS_OFF)).request([], "POST", "/score", status=200, seconds=0.1)
+    Tracing(TracerProvider(sampler=ALWAYS_OFF)).record(request_event())
 
 
 # Whether there is tracing at all.
 
 
 def test_none_where_nothing_is_configured() -> None:
-    assert tracing() is None
+    assert configured_tracing() is None
 
 
 @pytest.mark.parametrize("variable", ["OTEL_SDK_DISABLED=true", "OTEL_TRACES_EXPORTER=none"])
 def test_none_where_it_is_switched_off(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv(*variable.split("="))
-    assert tracing() is None
+    assert configured_tracing() is None
 
 
 def run(code: str, *flags: str) -> str:
@@ -148,8 +149,10 @@ def test_the_provider_of_the_program_is_taken() -> None:
         "provider = TracerProvider()\n"
         "provider.add_span_processor(SimpleSpanProcessor(exporter))\n"
         "trace.set_tracer_provider(provider)\n"
-        "from guerdon.serve.http.tracing import tracing\n"
-        "tracing().request([], 'POST', '/score', status=200, seconds=0.1)\n"
+        "from guerdon.serve.http.tracing import configured_tracing\n"
+        "from guerdon.serve.http.recorders import RefusedRequest, RequestEvent\n"
+        "request = RefusedRequest('POST', 'r-1', '')\n"
+        "configured_tracing().record(RequestEvent(request, '/score', '', 200, 0.1))\n"
         "print([span.name for span in exporter.get_finished_spans()])\n"
     )
     assert printed == "['POST /score']"
@@ -164,8 +167,8 @@ class Hide(importlib.abc.MetaPathFinder):
 sys.meta_path.insert(0, Hide())
 os.environ.update({variables})
 logging.basicConfig(stream=sys.stdout, format="%(levelname)s %(message)s")
-from guerdon.serve.http.tracing import tracing
-print(tracing())
+from guerdon.serve.http.tracing import configured_tracing
+print(configured_tracing())
 """
 
 
@@ -213,10 +216,10 @@ def test_spans_reach_a_collector(
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
     monkeypatch.setenv("OTEL_SERVICE_NAME", "my-server")
     with caplog.at_level(logging.WARNING):
-        spoken = tracing()
-        assert spoken is not None
-        spoken.request([], "POST", "/score", status=200, seconds=0.1, reward="brevity")
-        spoken.close()
+        tracing = configured_tracing()
+        assert tracing is not None
+        tracing.record(request_event(seconds=0.1, reward="brevity"))
+        tracing.close()
     assert caplog.messages == []
     ((path, body),) = received
     assert path == "/v1/traces"

@@ -10,7 +10,7 @@ import pytest
 
 from guerdon import RewardFunction, get_reward_function
 from guerdon.errors import BindingError, InputError, MissingExtraError
-from guerdon.reward.versioning.version import DependencySnapshot
+from guerdon.reward.versioning.snapshot import DependencySnapshot
 from guerdon.trainers import SetupRequest, find_trainer
 from guerdon.trainers.foreign.autoevals import from_autoevals
 from guerdon.trainers.foreign.base import fingerprint_data_of, slug

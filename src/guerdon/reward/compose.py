@@ -16,19 +16,11 @@ from guerdon.checks import finite
 from guerdon.errors import BindingError
 from guerdon.reward.function import RewardFunction, composition
 from guerdon.reward.registry import resolve
-from guerdon.reward.scorers.composite import (
-    Clip,
-    Component,
-    Curriculum,
-    Extremum,
-    Normalize,
-    OnFailure,
-    Product,
-    RewardLike,
-    ThresholdGate,
-    Weighted,
-    named_components,
-)
+from guerdon.reward.scorers.component import Component, RewardLike, named_components
+from guerdon.reward.scorers.composite import OnFailure
+from guerdon.reward.scorers.selection import Curriculum, ThresholdGate
+from guerdon.reward.scorers.sums import Extremum, Product, Weighted
+from guerdon.reward.scorers.transforms import Clip, Normalize
 
 
 def weighted(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Any, Protocol, overload
+from typing import Any, Protocol, TypedDict, Unpack, overload
 
 from pydantic import BaseModel
 
@@ -12,15 +12,31 @@ from guerdon.reward.function import RewardFunction
 from guerdon.reward.options import Mode, OnError, RewardOptions, requirement_lines
 from guerdon.types import EvaluateResult
 
-Later = Coroutine[Any, Any, EvaluateResult]
+Awaited = Coroutine[Any, Any, EvaluateResult]
 _Pointwise = EvaluateResult | float | tuple[float, Mapping[str, Any]] | Mapping[str, Any] | None
+
+
+class OptionArguments(TypedDict, total=False):
+    """The keyword arguments of ``reward_function``: the fields of RewardOptions, requirements also as a list."""
+
+    name: str | None
+    id: str | None
+    mode: Mode | None
+    metadata_schema: type[BaseModel] | None
+    requirements: Sequence[str] | str
+    timeout: float | None
+    enforces_timeout: bool
+    concurrency: int | None
+    scale: tuple[float, float] | None
+    prepare: Callable[..., object] | None
+    on_error: OnError
 
 
 class Decorator(Protocol):
     """``reward_function`` with its options, with an overload for each kind of function."""
 
     @overload
-    def __call__(self, func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Later]: ...
+    def __call__(self, func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Awaited]: ...
     @overload
     def __call__(self, func: Callable[..., _Pointwise], /) -> RewardFunction[EvaluateResult]: ...
     @overload
@@ -28,7 +44,7 @@ class Decorator(Protocol):
 
 
 @overload
-def reward_function(func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Later]: ...
+def reward_function(func: Callable[..., Awaitable[Any]], /) -> RewardFunction[Awaited]: ...
 @overload
 def reward_function(func: Callable[..., _Pointwise], /) -> RewardFunction[EvaluateResult]: ...
 @overload
@@ -37,18 +53,7 @@ def reward_function(func: Callable[..., Any], /) -> RewardFunction: ...
 def reward_function(
     func: None = None,
     /,
-    *,
-    name: str | None = None,
-    id: str | None = None,
-    mode: Mode | None = None,
-    metadata_schema: type[BaseModel] | None = None,
-    requirements: Sequence[str] | str = (),
-    timeout: float | None = None,
-    enforces_timeout: bool = False,
-    concurrency: int | None = None,
-    scale: tuple[float, float] | None = None,
-    prepare: Callable[..., object] | None = None,
-    on_error: OnError = "result",
+    **options: Unpack[OptionArguments],
 ) -> Decorator: ...
 
 

@@ -1,96 +1,102 @@
-"""What a direct call of a reward describes: arguments by name, and the sample that they make up."""
+"""How a reward is called like its function: under its deadline, with one sample or with lists."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from guerdon.errors import BindingError
-from guerdon.reward.binding.conventions import STANDARD_NAMES, Signature, no_such_parameter
-from guerdon.types import Message, Sample, as_messages
+from guerdon.errors import BindingError, DeadlineError
+from guerdon.reward import hooks
+from guerdon.reward.binding.call_arguments import arguments_by_name, coerced_batch, is_batch_call, sample_of
+from guerdon.reward.evaluation import RewardEvaluation
+from guerdon.reward.scorers.component import CallArguments
+from guerdon.reward.scorers.function_scorer import FunctionScorer
+from guerdon.types import EvaluateResult, Sample
 
 
-def by_name(
-    name: str,
-    signature: Signature | None,
-    fixed: Collection[str],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    *,
-    any_name: bool,
-) -> dict[str, Any]:
-    """A call's arguments under their names, positional ones too.
+class DirectCall(RewardEvaluation):
+    """Calls of a reward, with the deadline and the failure policy of its options."""
 
-    Raises BindingError for too many, for one given twice, and for a name that neither the function nor a
-    sample knows, unless ``any_name`` says that others have a meaning (columns of a metadata schema).
-    """
-    # A composition has no signature: it is called with messages or, as most of its parts are, with a text.
-    is_text = bool(args) and isinstance(args[0], str)
-    names: Sequence[str] = ("response",) if is_text else ("messages", "original_messages")
-    if signature is not None:
-        names = [parameter for parameter in signature.names if parameter not in fixed]
-    if len(args) > len(names):
-        raise BindingError(f"{name} takes {len(names)} positional arguments, not {len(args)}")
-    explicit = dict(zip(names, args, strict=False))
-    for key, value in kwargs.items():
-        if key in explicit:
-            raise BindingError(f"{name} got {key!r} twice")
-        explicit[key] = value
-    if signature is not None and not signature.takes_kwargs and not any_name:
-        known = {*signature.names, *STANDARD_NAMES}
-        if unknown := [key for key in explicit if key not in known]:
-            raise BindingError(no_such_parameter(signature, unknown[0]), parameter=unknown[0])
-    return explicit
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A result, an awaitable of one, or a list of results."""
+        explicit = arguments_by_name(
+            self.name,
+            self._scorer.signature(),
+            self.parameters,
+            args,
+            kwargs,
+            any_name=self.options.metadata_schema is not None,
+        )
+        if self.is_batch and is_batch_call(explicit):
+            return self._call_batch(explicit)
+        sample, explicit = sample_of(explicit)
+        self._scorer.check(sample, explicit)
+        self.provenance  # noqa: B018  a notebook may have given anew what the function refers to
+        if self.returns_awaitable:
+            return self._acall(sample, explicit)
+        evaluate = self._isolated() or self.evaluate
+        return self._delivered(evaluate(sample, explicit))
 
+    def _isolated(self) -> Callable[[Sample, CallArguments], EvaluateResult] | None:
+        """Evaluation in a worker process; None where there is no deadline, or something else enforces it."""
+        run, seconds = hooks.run_isolated, self.timeout
+        if run is None or seconds is None or self.options.enforces_timeout or self._scorer.is_remote:
+            return None
+        return lambda sample, explicit: run(self, sample, explicit, seconds).with_provenance(self.provenance)
 
-def is_batch_call(explicit: Mapping[str, Any]) -> bool:
-    """Whether a call gives lists of samples rather than one sample."""
-    messages = explicit.get("messages")
-    if isinstance(messages, list | tuple) and messages:
-        return isinstance(messages[0], list | tuple)
-    return not {"response", "completion"} & set(explicit)
+    async def _acall(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
+        if (evaluate := self._isolated()) is not None:
+            import asyncio
 
+            return self._delivered(await asyncio.to_thread(evaluate, sample, explicit))
+        return self._delivered(await self._within_timeout(self.aevaluate(sample, explicit)))
 
-def coerced_batch(name: str, value: Any) -> Any:
-    if name in ("messages", "rollouts_messages", "original_messages") and isinstance(value, list | tuple):
-        return [as_messages(item, f"{name}[{i}]") for i, item in enumerate(value)]
-    return value
+    async def _within_timeout(self, verdict: Awaitable[EvaluateResult]) -> EvaluateResult:
+        """The verdict of an async call on this event loop, which is cancelled at its deadline."""
+        import asyncio
 
+        try:
+            async with asyncio.timeout(self.timeout) as deadline:
+                return await verdict
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            error = DeadlineError(f"{self.name} did not end within {self.timeout:g} s", reward=self.name)
+            return self._signed([EvaluateResult.failure(error)])[0]
 
-def sample_of(explicit: dict[str, Any]) -> tuple[Sample, dict[str, Any]]:
-    """The sample that a direct call describes, and its arguments with messages as Message objects."""
-    explicit = dict(explicit)
-    for name in ("messages", "original_messages"):
-        if explicit.get(name) is not None or (name == "messages" and name in explicit):
-            explicit[name] = as_messages(explicit[name], name)
-        elif name in explicit:
-            del explicit[name]
-    messages = explicit.get("messages")
-    if messages is None:
-        messages = _conversation(explicit)
-    elif "original_messages" not in explicit:
-        explicit["original_messages"] = messages[:-1]
-    given = explicit.get("metadata")
-    columns = {k: v for k, v in explicit.items() if k not in STANDARD_NAMES or k == "step"}
-    sample = Sample(
-        messages=messages,
-        original_messages=explicit.get("original_messages"),
-        ground_truth=explicit.get("ground_truth"),
-        answer=explicit.get("answer"),
-        metadata={**(given if isinstance(given, Mapping) else {}), **columns},
-        id=explicit.get("id"),
-    )
-    if "answer" in explicit and "ground_truth" not in explicit:
-        sample.ground_truth = explicit["answer"]
-    return sample, explicit
+    def _delivered(self, result: EvaluateResult) -> EvaluateResult:
+        if result.failed and self.options.on_error == "raise":
+            result.unwrap()
+        return result
 
+    def _call_batch(self, explicit: dict[str, Any]) -> Any:
+        """The function called with the lists as they are given."""
+        scorer = self._scorer
+        if not isinstance(scorer, FunctionScorer):
+            raise BindingError(f"{self.name} is a composition: call it with one sample, or score many")
+        size = max((len(v) for v in explicit.values() if isinstance(v, list | tuple)), default=1)
+        samples = [Sample(messages=[]) for _ in range(size)]
+        explicit = {name: coerced_batch(name, value) for name, value in explicit.items()}
+        if self.is_async:
+            return self._acall_batch(scorer, samples, explicit)
+        try:
+            results = scorer.score_batch(samples, explicit)
+        except BindingError:
+            raise
+        except (Exception, SystemExit) as error:  # the edge: what a reward raises is its samples' failure
+            results = [self.failure_of(error) for _ in samples]
+        return self._delivered_all(results)
 
-def _conversation(explicit: Mapping[str, Any]) -> list[Message]:
-    """A conversation made of ``prompt`` and ``response``, for a call that gives those."""
-    names = ("response", "completion", "solution_str")
-    response = next((explicit[n] for n in names if isinstance(explicit.get(n), str)), None)
-    if response is None:
-        return []
-    prompt = explicit.get("prompt")
-    before = [Message(role="user", content=prompt)] if isinstance(prompt, str) and prompt else []
-    return [*before, Message(role="assistant", content=response)]
+    async def _acall_batch(
+        self, scorer: FunctionScorer, samples: list[Sample], explicit: CallArguments
+    ) -> list[EvaluateResult]:
+        try:
+            results = await scorer.ascore_batch(samples, explicit)
+        except BindingError:
+            raise
+        except (Exception, SystemExit) as error:  # the edge, as above
+            results = [self.failure_of(error) for _ in samples]
+        return self._delivered_all(results)
+
+    def _delivered_all(self, results: list[EvaluateResult]) -> list[EvaluateResult]:
+        return [self._delivered(result) for result in self._signed(results)]

@@ -1,31 +1,24 @@
-"""A reward in the shape of a function that another system calls: the conventions, outwards."""
+"""A reward as a plain function in a calling convention of the field."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from guerdon.checks import finite
 from guerdon.errors import BindingError
-from guerdon.reward import hooks
-from guerdon.reward.scorers.composite import RewardLike
+from guerdon.reward.scorers.component import RewardLike
 from guerdon.types import EvaluateResult, Message, Sample
 
 OnFailure = str | float | None
 
 
-def as_function(reward: RewardLike, convention: str, on_failure: OnFailure = None) -> Callable[..., Any]:
-    """``reward`` as a function with the reward's name; see RewardFunction.as_function."""
-    known = str(convention).lower().replace("_", "-")
-    if known in _TRAINERS:
-        assert hooks.make_adapter is not None
-        options = {**_TRAINERS[known], "on_failure": on_failure}
-        function: Callable[..., Any] = hooks.make_adapter(known, cast(Any, reward), options)
-        return function
-    make = _MAKERS.get(known)
-    if make is None:
-        there = ", ".join(sorted({*_MAKERS, *_TRAINERS}))
-        raise BindingError(f"unknown convention {convention!r}; there are {there}")
+def plain_function(reward: RewardLike, target: str, on_failure: OnFailure = None) -> Callable[..., Any]:
+    """``reward`` as a plain function with its name, for one of ``PLAIN_FUNCTIONS``.
+
+    ``on_failure`` is ``"raise"`` (the default), ``"skip"`` (None in place of a score) or a number. Raises
+    BindingError for anything else.
+    """
     policy = "raise" if on_failure is None else on_failure
     if policy not in ("raise", "skip"):
         try:
@@ -34,7 +27,7 @@ def as_function(reward: RewardLike, convention: str, on_failure: OnFailure = Non
             raise BindingError(
                 f'on_failure must be "raise", "skip" or a number, not {on_failure!r}'
             ) from None
-    function = make(reward, policy)
+    function = PLAIN_FUNCTIONS[target](reward, policy)
     function.__name__ = function.__qualname__ = reward.name
     function.__doc__ = reward.__doc__
     return function
@@ -96,9 +89,8 @@ def _reward_kit(reward: RewardLike, policy: OnFailure) -> Callable[..., Any]:
     return function
 
 
-_MAKERS: Mapping[str, Callable[[Any, OnFailure], Callable[..., Any]]] = {
+PLAIN_FUNCTIONS: Mapping[str, Callable[[Any, OnFailure], Callable[..., Any]]] = {
     "response": _response,
     "reward-kit": _reward_kit,
 }
-_TRAINERS: Mapping[str, Mapping[str, Any]] = {"trl": {}, "tunix": {}, "verl": {"sync": True}, "openrlhf": {}}
-"""Trainers whose rewards are functions, with what makes theirs a synchronous one."""
+"""The conventions of functions that need no adapter: ``f(response, prompt, answer)`` and Reward Kit's."""

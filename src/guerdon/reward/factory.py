@@ -5,16 +5,17 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from guerdon.errors import BindingError
-from guerdon.reward.binding.conventions import no_such_parameter, signature_of
+from guerdon.reward.binding.signature import no_such_parameter, signature_of
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.pickling import look_up, look_up_or_raise
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import CallArguments, Scorer
-from guerdon.reward.scorers.composite import Component
-from guerdon.reward.versioning.version import DependencySnapshot
+from guerdon.reward.scorers.base import Scorer
+from guerdon.reward.scorers.component import CallArguments
+from guerdon.reward.versioning.snapshot import DependencySnapshot
 from guerdon.types import EvaluateResult, Sample
 
 Build = Callable[..., RewardFunction]
@@ -67,16 +68,12 @@ class FactoryScorer(Scorer):
             if name in unknown and difflib.get_close_matches(name, signature.names, n=1):
                 raise BindingError(no_such_parameter(signature, name), parameter=name) from None
             raise
+        self.components = self.composition.components
         self.is_async = self.composition.is_async
         self.is_batch = self.composition.is_batch
         self.timeout = self.composition.timeout
 
     takes_parameters = True
-
-    @property
-    def components(self) -> tuple[Component, ...]:
-        """The components of the composition."""
-        return self.composition.components
 
     @property
     def returns_awaitable(self) -> bool:
@@ -94,6 +91,10 @@ class FactoryScorer(Scorer):
 
     def with_parameters(self, more: Mapping[str, Any]) -> FactoryScorer:
         return FactoryScorer(self.target, {**self.given, **more})
+
+    def adapted_options(self, options: RewardOptions) -> RewardOptions:
+        """The options with the scale of the composition that the parameters make."""
+        return replace(options, scale=self.composition.options.scale)
 
     def fingerprint_data(self, snapshot: DependencySnapshot) -> Any:
         return self.composition.scorer.fingerprint_data(snapshot)

@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from guerdon.reward.function import RewardFunction
-    from guerdon.reward.scorers.base import Scorer
-    from guerdon.types import EvaluateResult, Sample
+from guerdon.reward.scorers.base import Scorer
+from guerdon.types import EvaluateResult, Sample
 
+if TYPE_CHECKING:
+    # Any stands for a RewardFunction, whose module imports this one.
     RemoteScorerFactory = Callable[["RemoteRewardSpec"], Scorer]
     ForeignWrapper = Callable[[str, Any, Mapping[str, Any]], Scorer | None]
-    IsolatedRun = Callable[[RewardFunction, Sample, Mapping[str, Any], float], EvaluateResult]
-    AdapterFactory = Callable[[str, RewardFunction, Mapping[str, Any]], Any]
+    IsolatedRun = Callable[[Any, Sample, Mapping[str, Any], float], EvaluateResult]
+    AdapterFactory = Callable[[str, Any, Mapping[str, Any]], Any]
 
 run_isolated: IsolatedRun | None = None
-"""How a direct call of a reward that has a ``timeout`` is run so that the deadline holds: in a worker process
-of the scoring layer. Called with the reward, the sample, the explicit arguments and the seconds."""
+"""Runs a direct call of a reward that has a ``timeout`` in a worker process, which is killed at the deadline.
+
+Called with the reward, the sample, the explicit arguments and the seconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,23 +36,24 @@ class RemoteRewardSpec:
 
 
 make_remote_scorer: RemoteScorerFactory | None = None
-"""What is behind a reward whose mode is one of ``REMOTE_MODES``: a scorer of the serving layer."""
+"""Makes the scorer of a reward whose mode is one of ``REMOTE_MODES``."""
 
 REMOTE_MODES = ("remote", "hosted", "fireworks_hosted")
 
 make_adapter: AdapterFactory | None = None
-"""What a trainer takes, made of a reward: called with the trainer's name, the reward and the adapter's options."""
+"""Makes what a trainer takes: called with the trainer's name, the reward and the adapter's options."""
 
 wrap_foreign: ForeignWrapper | None = None
-"""What is behind an object of another package that is no function: a scorer of the layer of the trainers, or
-None. Called with the package's name, the object and the fixed arguments."""
+"""Makes the scorer of an object of another package that is no function, or None where it knows no such object.
+
+Called with the package's name, the object and the fixed arguments."""
 
 FOREIGN_PACKAGES = frozenset({"autoevals", "deepeval", "openevals", "verifiers"})
 """The packages whose objects are offered to ``wrap_foreign``."""
 
 
 def foreign_scorer(target: Any, fixed: Mapping[str, Any]) -> Scorer | None:
-    """The scorer for an object of another package, where there is one that knows it."""
+    """The scorer for an object of another package; None for any other object."""
     if wrap_foreign is None:
         return None
     owners = [target] if isinstance(target, FunctionType) else _classes_of(target)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from guerdon.errors import BindingError
 from guerdon.reward import hooks
+from guerdon.reward.export import PLAIN_FUNCTIONS, plain_function
 
 
 class TrainerMethods:
@@ -17,11 +19,32 @@ class TrainerMethods:
     def to(self, trainer: str, /, **options: Any) -> Any:
         """What the trainer of this name takes; ``guerdon.trainers.trainers()`` lists them.
 
+        ``to("response")`` and ``to("reward-kit")`` give plain functions: ``f(response, prompt, answer)`` gives a
+        number, Reward Kit's ``f(messages, original_messages, ground_truth)`` an EvaluateResult. Their only option
+        is ``on_failure``.
+
         Raises ResolutionError for an unknown trainer, BindingError for an option that it does not have,
         MissingExtraError where it needs the trainer's package and that is not installed.
         """
+        key = _key(trainer)
+        if key in PLAIN_FUNCTIONS:
+            on_failure = options.pop("on_failure", None)
+            if options:
+                raise BindingError(f"{key} has no option {', '.join(options)}; it has on_failure")
+            return plain_function(cast(Any, self), key, on_failure)
         assert hooks.make_adapter is not None
         return hooks.make_adapter(trainer, cast(Any, self), options)
+
+    def as_function(self, convention: str, on_failure: str | float | None = None) -> Any:
+        """``to(convention, on_failure=…)`` as a synchronous function.
+
+        ``convention`` is ``trl``, ``tunix``, ``verl``, ``openrlhf``, ``response`` or ``reward-kit``;
+        ``on_failure`` is ``"raise"``, ``"skip"`` (None in place of a score) or a number, by default what
+        the convention's caller can bear. Raises ResolutionError for an unknown convention.
+        """
+        # verl's own form is a coroutine function unless it is asked for the other.
+        synchronous = {"sync": True} if _key(convention) == "verl" else {}
+        return self.to(str(convention), on_failure=on_failure, **synchronous)
 
     def to_trl(self, **options: Any) -> Any:
         """For ``GRPOTrainer(reward_funcs=…)`` and ``RLOOTrainer`` of TRL: a batched function."""
@@ -78,3 +101,7 @@ class TrainerMethods:
     def to_swift(self, **options: Any) -> Any:
         """A class for the ``orms`` of ms-swift."""
         return self.to("swift", **options)
+
+
+def _key(name: object) -> str:
+    return str(name).strip().lower().replace("_", "-")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import BindingError, InputError, ResumeError, error_of_kind
-from guerdon.reward.binding.conventions import missing_parameter
+from guerdon.reward.binding.signature import missing_parameter
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
 from guerdon.scoring.engine.base import Engine, EngineLimits, PendingSample, ScoredSample

@@ -13,7 +13,7 @@ __all__ = ["serve"]
 def __getattr__(name: str) -> Any:
     if (
         name == "serve"
-    ):  # imported when it is used: `import guerdon.serve.client.client` is for those who only call
+    ):  # imported when it is used: `import guerdon.serve.client.sync_client` is for those who only call
         from guerdon.serve.run import serve
 
         return serve

@@ -1,14 +1,17 @@
-"""A sample as JSON, on its way to a server."""
+"""Samples and requests as JSON, on their way to a server."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
 from guerdon.errors import InputError
 from guerdon.types import Sample
+
+if TYPE_CHECKING:
+    from guerdon.serve.models import Request
 
 
 def sample_bytes(sample: Sample | Mapping[str, Any]) -> bytes:
@@ -18,6 +21,14 @@ def sample_bytes(sample: Sample | Mapping[str, Any]) -> bytes:
     b'{"messages":[{"role":"assistant","content":"4"}],"answer":"4"}'
     """
     return json_of((sample if isinstance(sample, Sample) else Sample.from_row(sample)).to_row())
+
+
+def request_bytes(request: Request) -> bytes:
+    """A Request as Adaptive's format writes it. Raises InputError where it is none, or its metadata is no JSON."""
+    try:
+        return request.model_dump_json().encode()
+    except (AttributeError, ValueError) as error:
+        raise InputError(f"a request must be a guerdon.Request whose metadata can be JSON: {error}") from None
 
 
 def json_of(row: Mapping[str, Any]) -> bytes:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 
 from guerdon.checks import finite
 from guerdon.errors import BindingError, InvalidResultError
-from guerdon.reward.binding.conventions import missing_parameter
+from guerdon.reward.binding.signature import missing_parameter
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
 from guerdon.scoring.persistent import PersistentEngine

@@ -52,6 +52,11 @@ class Trainer:
     setup_guide: Callable[[SetupRequest], SetupGuide]
     aliases: tuple[str, ...] = ()
 
+    @property
+    def page(self) -> str:
+        """The page of the documentation about it."""
+        return f"docs/trainers/{self.name}.md"
+
 
 @functools.cache
 def trainers() -> Mapping[str, Trainer]:

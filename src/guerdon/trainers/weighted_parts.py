@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guerdon.reward.scorers.composite import Weighted
+from guerdon.reward.scorers.sums import Weighted
 from guerdon.trainers.adapter import Adapter
 from guerdon.types import EvaluateResult
 

@@ -36,19 +36,19 @@ _RUN_OPTIONS = ("on_failure", "timeout", "workers", "components")
     "--output",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write the thin file into this folder. Without it the file is printed.",
+    help="Write the module into this folder. Without it the module is printed.",
 )
 @option("--overwrite", is_flag=True, help="Replace a file that is there.")
 @option(
     "--on-failure",
     metavar="POLICY",
-    help="What a failed sample becomes: raise, skip or a number; by default what the trainer can bear.",
+    help="What a failed sample becomes: raise, skip or a number. The default depends on the trainer.",
 )
 @option(
     "--components",
     metavar="NAMES",
-    help="The component keys, with commas, of a reward that is no composition and whose trainer wants the same "
-    "keys for every sample.",
+    help="The component keys, with commas, of a reward that is not a composition, for a trainer that needs the "
+    "same keys for every sample.",
 )
 @option("--list", "listed", is_flag=True, help="List the trainers.")
 @option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -66,7 +66,7 @@ def adapt(
     parameters: dict[str, Any],
     **given: Any,
 ) -> None:
-    """Show what plugs REWARD into a trainer: a thin file for it to import, where it wants one, and the lines for
+    """Show what plugs REWARD into a trainer: a module for it to import, where it needs one, and the lines for
     its configuration.
 
     \b
@@ -115,17 +115,17 @@ def _list(found: Mapping[str, Trainer], as_json: bool) -> None:
 def _show(trainer: Trainer, guide: SetupGuide, output: Path | None, overwrite: bool, as_json: bool) -> None:
     written = [] if output is None else _write(guide.files, output, overwrite)
     if as_json:
-        shown = {"files": dict(guide.files), "lines": guide.lines, "note": guide.note}
+        shown = {"files": dict(guide.files), "lines": guide.lines, "note": guide.note, "page": trainer.page}
         click.echo(json.dumps({"trainer": trainer.name, **shown, "written": [str(path) for path in written]}))
         return
     for path in written:
         click.echo(f"wrote {path}\n")
     for name, text in {} if written else guide.files.items():
         click.echo(f"# {name}\n{text.rstrip()}\n")
-    if guide.lines:
-        click.echo(f"{guide.lines.rstrip()}")
+    click.echo(f"{guide.lines.rstrip()}\n")
     if guide.note:
-        click.echo(f"\n{guide.note}" if guide.lines else guide.note)
+        click.echo(guide.note)
+    click.echo(f"Options and traps: {trainer.page}")
 
 
 def _write(files: Mapping[str, str], folder: Path, overwrite: bool) -> list[Path]:

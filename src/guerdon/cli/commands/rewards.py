@@ -163,7 +163,7 @@ def _taken(reward: RewardFunction) -> tuple[list[str], list[ParameterInfo]]:
     from guerdon.reward.binding.conventions import STANDARD_NAMES
     from guerdon.reward.factory import FactoryScorer
     from guerdon.reward.function import RewardFunction
-    from guerdon.reward.scorers.base import FunctionScorer
+    from guerdon.reward.scorers.function_scorer import FunctionScorer
 
     scorer = reward.scorer
     if isinstance(scorer, FactoryScorer):

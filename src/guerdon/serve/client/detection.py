@@ -75,9 +75,9 @@ class _ServerProbe:
         self._transport, self._deadline = transport, deadline
 
     async def _get(self, url: str) -> dict[str, Any]:
-        answer = await self._transport.request("GET", url, deadline=self._deadline)
+        response = await self._transport.request("GET", url, deadline=self._deadline)
         try:
-            return answer.object()
+            return response.object()
         except RewardError:
             return {}
 

@@ -27,10 +27,10 @@ class ClientFormat(ABC):
         """The body for a sample; ``fixed`` arguments win over its columns. Raises InputError."""
 
     @abstractmethod
-    def decode(self, answer: HttpResponse) -> EvaluateResult:
-        """The result in an answer. Raises the RewardError in place of one."""
+    def decode(self, response: HttpResponse) -> EvaluateResult:
+        """The result in an response. Raises the RewardError in place of one."""
 
-    def is_verdict(self, answer: HttpResponse) -> bool:
+    def is_final(self, response: HttpResponse) -> bool:
         """Whether an answer tells of the reward's failure in the format's own way, by a status of a fault."""
         return False
 
@@ -51,12 +51,12 @@ class V1ClientFormat(ClientFormat):
             row["metadata"] = {**sample.metadata, **columns}
         return json_of(row)
 
-    def decode(self, answer: HttpResponse) -> EvaluateResult:
-        value = answer.json() if answer.status in (200, 422, 500, 504) else None
+    def decode(self, response: HttpResponse) -> EvaluateResult:
+        value = response.json() if response.status in (200, 422, 500, 504) else None
         if isinstance(value, dict) and "score" in value and "reward" in value:
-            return read_result(value, answer.url)
-        answer.raise_for_status()
-        return read_result(value, answer.url)
+            return read_result(value, response.url)
+        response.raise_for_status()
+        return read_result(value, response.url)
 
 
 class AdaptiveClientFormat(ClientFormat):
@@ -73,21 +73,21 @@ class AdaptiveClientFormat(ClientFormat):
 
     def encode(self, sample: Sample, fixed: Mapping[str, Any]) -> bytes:
         # As a RewardServer that is scored with in place: see targets.ServerScore.
-        known = {"ground_truth": sample.ground_truth, "answer": sample.answer, "id": sample.id}
+        known = {"ground_truth": sample.ground_truth, "answer": sample.response, "id": sample.id}
         metadata = {n: v for n, v in known.items() if n in self._fields and v is not None}
         # A class that forbids other fields is not sent the data set's other columns.
         metadata |= {n: v for n, v in sample.metadata.items() if not self._strict or n in self._fields}
         turns = [{"role": message.role, "content": message.text} for message in sample.messages]
         return json_of({"turns": turns, "metadata": {**metadata, **fixed}})
 
-    def decode(self, answer: HttpResponse) -> EvaluateResult:
-        value = answer.object()
+    def decode(self, response: HttpResponse) -> EvaluateResult:
+        value = response.object()
         if isinstance(error := value.get("error"), dict):
             raise error_from_payload(error)
         if value.get("reward", 0) is None:
-            raise InvalidResultError(f"{answer.url} answered with a reward that is no finite number")
+            raise InvalidResultError(f"{response.url} answered with a reward that is no finite number")
         if "reward" not in value:
-            raise RemoteError(f"{answer.url} answered with what is no response", url=answer.url)
+            raise RemoteError(f"{response.url} answered with what is no response", url=response.url)
         return read_adaptive(value, self._reward)
 
 
@@ -111,7 +111,7 @@ class RewardKitClientFormat(ClientFormat):
         fixed = dict(fixed)
         truth = fixed.pop("ground_truth", sample.ground_truth)
         if truth is None:
-            truth = fixed.get("answer", sample.answer)
+            truth = fixed.get("answer", sample.response)
         if truth is not None and not isinstance(truth, str | list):
             truth = str(truth)
         row: dict[str, Any] = {"messages": [m.to_dict() for m in sample.messages], "ground_truth": truth}
@@ -123,13 +123,13 @@ class RewardKitClientFormat(ClientFormat):
         arguments |= fixed
         return json_of({**row, "kwargs": arguments} if self._nested else {**arguments, **row})
 
-    def is_verdict(self, answer: HttpResponse) -> bool:
-        return answer.status == 500 and _detail(answer) is not None
+    def is_final(self, response: HttpResponse) -> bool:
+        return response.status == 500 and _detail(response) is not None
 
-    def decode(self, answer: HttpResponse) -> EvaluateResult:
-        if answer.status == 500 and (detail := _detail(answer)) is not None:
-            raise ExecutionError(detail, url=answer.url)  # its servers' word for a reward that raised
-        value = answer.object()
+    def decode(self, response: HttpResponse) -> EvaluateResult:
+        if response.status == 500 and (detail := _detail(response)) is not None:
+            raise ExecutionError(detail, url=response.url)  # its servers' word for a reward that raised
+        value = response.object()
         if value.get("error"):
             error = value["error"]
             if isinstance(error, dict):
@@ -137,19 +137,19 @@ class RewardKitClientFormat(ClientFormat):
             kind = value.get("error_kind")
             return EvaluateResult(error=str(error), error_kind=kind if isinstance(kind, str) else "exception")
         if "score" not in value:
-            raise RemoteError(f"{answer.url} answered with what is no result", url=answer.url)
+            raise RemoteError(f"{response.url} answered with what is no result", url=response.url)
         if value.get("is_score_valid") is False and not value.get("metrics") and not value["score"]:
             # What its servers make of a reward that returned no result; its rewards mark low scores so, too, but
             # with metrics.
             raise InvalidResultError(
-                str(value.get("reason") or f"{answer.url} says that its score is not valid")
+                str(value.get("reason") or f"{response.url} says that its score is not valid")
             )
-        return read_result({**value, "error": None, "step_outputs": None, "reward": None}, answer.url)
+        return read_result({**value, "error": None, "step_outputs": None, "reward": None}, response.url)
 
 
-def _detail(answer: HttpResponse) -> str | None:
+def _detail(response: HttpResponse) -> str | None:
     try:
-        value = answer.json()
+        value = response.json()
     except RemoteError:
         return None
     detail = value.get("detail") if isinstance(value, dict) else None

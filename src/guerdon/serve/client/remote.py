@@ -11,26 +11,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from guerdon.errors import BindingError, InputError, RemoteError, RewardError
-from guerdon.reward.binding.conventions import (
-    MISSING,
-    POINTWISE,
-    STANDARD_NAMES,
-    columns_of,
-    missing_parameter,
-)
+from guerdon.reward.binding.conventions import MISSING, POINTWISE, STANDARD_NAMES, columns_of
+from guerdon.reward.binding.signature import missing_parameter
 from guerdon.reward.hooks import RemoteRewardSpec
-from guerdon.reward.scorers.base import CallArguments, Scorer
-from guerdon.reward.versioning.version import DependencySnapshot, digest, fingerprint
+from guerdon.reward.scorers.base import Scorer
+from guerdon.reward.scorers.component import CallArguments
+from guerdon.reward.versioning.fingerprint import fingerprint
+from guerdon.reward.versioning.snapshot import DependencySnapshot
+from guerdon.reward.versioning.version import digest
 from guerdon.scoring.worker.entry import inside_worker
 from guerdon.serve.client.address import Address
 from guerdon.serve.client.codecs import V1Codec
 from guerdon.serve.client.detection import FORMATS, DetectedServer, detect
 from guerdon.serve.client.event_loop import run_sync
 from guerdon.serve.client.formats import V1ClientFormat
+from guerdon.serve.client.options import CallOptions
 from guerdon.serve.client.response import HttpResponse
 from guerdon.serve.client.results import read_result
 from guerdon.serve.client.retries import Deadline
-from guerdon.serve.client.transport import CallOptions, Transport
+from guerdon.serve.client.transport import Transport
 from guerdon.serve.client.websocket import WebSocketClient, WebSocketUnsupportedError
 from guerdon.settings import setting
 from guerdon.types import EvaluateResult, Provenance, Sample
@@ -187,13 +186,13 @@ class RemoteScorer(Scorer):
         body = wire_format.encode(sample, {**fixed, **given})
         if isinstance(wire_format, V1ClientFormat) and connection.has_socket:
             try:
-                value = await connection.socket(detected.address).ask(
+                value = await connection.socket(detected.address).request(
                     lambda n: f'{{"n":{n},"sample":{body.decode()}}}'
                 )
                 return self._checked(read_result(value, connection.where))
             except WebSocketUnsupportedError:
                 connection.has_socket = False
-        answer = await connection.post(detected.address / wire_format.path, body, wire_format.is_verdict)
+        answer = await connection.post(detected.address / wire_format.path, body, wire_format.is_final)
         return self._checked(wire_format.decode(answer))
 
     def _checked(self, result: EvaluateResult) -> EvaluateResult:
@@ -203,7 +202,7 @@ class RemoteScorer(Scorer):
         if self._parameters:
             version = digest([result.provenance.version, fingerprint(self._parameters)])
             parameters = {**result.provenance.parameters, **self._parameters}
-            result.__dict__["provenance"] = Provenance(result.provenance.reward, version, parameters)
+            result.with_provenance(Provenance(result.provenance.reward, version, parameters))
         there = result.provenance.version if result.provenance else self._provenance.version
         if there != self._provenance.version:
             if inside_worker():
@@ -260,8 +259,8 @@ class _Connection:
             self._socket = WebSocketClient(self.transport, V1Codec, V1Codec.path, session)
         return self._socket
 
-    async def post(self, url: str, body: bytes, is_verdict: Callable[[HttpResponse], bool]) -> HttpResponse:
-        return await self.transport.request("POST", url, body, is_verdict=is_verdict)
+    async def post(self, url: str, body: bytes, is_final: Callable[[HttpResponse], bool]) -> HttpResponse:
+        return await self.transport.request("POST", url, body, is_final=is_final)
 
     async def close(self) -> None:
         if self._detection is not None:

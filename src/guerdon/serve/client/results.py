@@ -1,4 +1,4 @@
-"""Results as version 1 of Guerdon's own format has them, read."""
+"""Results in the JSON of servers: those of Guerdon's own format and Adaptive's responses."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from guerdon.checks import reason_of
-from guerdon.errors import RemoteError
+from guerdon.errors import InvalidResultError, RemoteError, RewardError
+from guerdon.serve.client.response import error_from_payload
+from guerdon.serve.models import Response
 from guerdon.types import EvaluateResult, MetricResult, Provenance, StepOutput
 
 
-def read_result(value: Any, where: str) -> EvaluateResult:
+def read_result(value: Any, url: str) -> EvaluateResult:
     """A result object of v1 as an EvaluateResult. Raises RemoteError where it is none."""
     if not isinstance(value, Mapping) or "score" not in value:
-        raise RemoteError(f"{where} answered with what is no result", url=where)
+        raise RemoteError(f"{url} did not answer with a result", url=url)
     error = value.get("error")
     try:
         result = EvaluateResult(
@@ -30,11 +32,9 @@ def read_result(value: Any, where: str) -> EvaluateResult:
             provenance=_provenance(value),
         )
     except ValidationError as problem:
-        raise RemoteError(
-            f"{where} answered with what is no result: {reason_of(problem)}", url=where
-        ) from None
+        raise RemoteError(f"{url} did not answer with a result: {reason_of(problem)}", url=url) from None
     except (TypeError, KeyError, AttributeError, ValueError) as problem:
-        raise RemoteError(f"{where} answered with what is no result: {problem!r}", url=where) from None
+        raise RemoteError(f"{url} did not answer with a result: {problem!r}", url=url) from None
     return result
 
 
@@ -50,3 +50,26 @@ def _provenance(value: Mapping[str, Any]) -> Provenance | None:
     if not value.get("reward") or not value.get("version"):
         return None
     return Provenance(str(value["reward"]), str(value["version"]), dict(value.get("parameters") or {}))
+
+
+def read_response(value: Any, url: str) -> Response | RewardError:
+    """An item of Adaptive's format as a Response, or the failure that it stands for."""
+    if not isinstance(value, dict):
+        return RemoteError(f"{url} did not answer with a response", url=url)
+    error = value.get("error")
+    if isinstance(error, dict):
+        return error_from_payload(error)
+    if "reward" in value and value["reward"] is None:
+        # What a reward that is not finite becomes in the JSON of other servers.
+        return InvalidResultError(f"{url} answered with a reward that is not a finite number", url=url)
+    try:
+        return Response.model_validate(value)
+    except ValidationError as problem:
+        return RemoteError(f"{url} did not answer with a response: {reason_of(problem)}", url=url)
+
+
+def raise_if_error(outcome: Response | RewardError) -> Response:
+    """The response; raises the failure in place of it."""
+    if isinstance(outcome, RewardError):
+        raise outcome
+    return outcome

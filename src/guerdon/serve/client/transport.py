@@ -10,13 +10,11 @@ import asyncio
 import atexit
 import contextlib
 import io
-import math
 import os
 import ssl
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies
@@ -24,9 +22,9 @@ from urllib.request import getproxies
 from guerdon.errors import DeadlineError, InputError, MissingExtraError, RemoteError, RewardError
 from guerdon.retry_timing import retry_after
 from guerdon.serve.client.address import Address
+from guerdon.serve.client.options import CallOptions
 from guerdon.serve.client.response import HttpResponse
 from guerdon.serve.client.retries import Backoff, Deadline
-from guerdon.settings import parse_positive, parse_seconds, setting
 
 if TYPE_CHECKING:
     import aiohttp
@@ -36,39 +34,6 @@ _CLOSE_SECONDS = 1.0
 _REDIRECTS = 3
 _CHUNK = 1 << 16
 _LARGE = 1 << 20
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CallOptions:
-    """How a server is called."""
-
-    api_key: str | None = field(default=None, repr=False)
-    timeout: float | None = 60.0
-    """Seconds that one request may take over all its tries, from its turn on; None sets no limit."""
-    max_connections: int = 32
-    """Requests in flight at once."""
-    retries: int = 5
-    """How often a request is sent again after a fault."""
-    ca_file: str | os.PathLike[str] | None = None
-    """A file of certificates to trust in place of the system's."""
-    max_response: int = 1 << 26
-    """Bytes that one answer may have."""
-
-    def __post_init__(self) -> None:
-        if self.timeout is not None:
-            parse_seconds(self.timeout)
-        parse_positive(self.max_connections)
-        Backoff(self.retries)
-        if self.api_key is not None and (not self.api_key.isascii() or not self.api_key.isprintable()):
-            raise InputError("the key holds characters that a header cannot carry")
-
-    @property
-    def key(self) -> str | None:
-        """The key: what was given, else the setting."""
-        return self.api_key if self.api_key is not None else setting("api_key")
-
-    def deadline(self) -> Deadline:
-        return Deadline(math.inf if self.timeout is None else self.timeout)
 
 
 def import_aiohttp() -> Any:
@@ -179,11 +144,11 @@ class Transport:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         deadline: Deadline | None = None,
-        is_verdict: Callable[[HttpResponse], bool] | None = None,
+        is_final: Callable[[HttpResponse], bool] | None = None,
     ) -> HttpResponse:
         """The answer to a request, sent again after faults; any status that is no fault is an answer.
 
-        ``is_verdict`` knows answers that are none either, in spite of their status. A POST carries one
+        ``is_final`` knows answers that are none either, in spite of their status. A POST carries one
         idempotency key over all its tries. Raises DeadlineError where the time is over, RemoteError where every
         try ended in a fault.
         """
@@ -199,7 +164,7 @@ class Transport:
                 except (TimeoutError, RewardError, self.aiohttp.ClientError, OSError) as error:
                     fault, wait = self.transient_error(error, url, deadline), 0.0
                 else:
-                    if not answer.is_retryable or (is_verdict is not None and is_verdict(answer)):
+                    if not answer.is_retryable or (is_final is not None and is_final(answer)):
                         return answer
                     fault, wait = self.redacted(answer.error()), retry_after(answer.headers) or 0.0
                 await self.wait_before_retry(fault, tries, wait, deadline)

@@ -59,7 +59,7 @@ class WebSocketClient:
         self._wanted = asyncio.Event()
         transport.before_close.append(self._drop)
 
-    async def ask(self, write: Callable[[int], str]) -> Any:
+    async def request(self, write: Callable[[int], str]) -> Any:
         """The answer to the question that ``write`` makes of its number.
 
         Raises the failure that the server answers; DeadlineError where it does not answer in time; RemoteError

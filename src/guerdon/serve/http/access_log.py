@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, TextIO
 
+from guerdon.serve.http.recorders import RequestEvent
 from guerdon.serve.redaction import redacted_path, redacted_text
 
 LogForm = Literal["text", "json"]
@@ -73,7 +74,7 @@ class ServerLog:
 
     >>> import io
     >>> with ServerLog(form="json", stream=io.StringIO()) as log:
-    ...     log.request("r-1", "POST", "/score", status=500, seconds=0.25, failures=1)
+    ...     log.say("info", "listening", port=8000)
     """
 
     def __init__(
@@ -108,41 +109,27 @@ class ServerLog:
         self._wake.set()
         self._thread.join(timeout=2.0)
 
-    def wants(self, status: int, seconds: float, failures: int = 0) -> bool:
-        """Whether a request that ended so is logged: ask first where its fields cost something to get."""
-        noteworthy = self.every or status >= 400 or seconds >= self.slow or failures > 0
-        return noteworthy and not self.quiet
-
-    def request(
-        self,
-        request_id: str,
-        method: str,
-        path: str,
-        *,
-        status: int,
-        seconds: float,
-        reward: str = "",
-        samples: int = 0,
-        failures: int = 0,
-        client: str = "",
-    ) -> None:
-        """Log an answered request, if ``wants`` says so; ``path`` may have its query."""
-        if not self.wants(status, seconds, failures):
+    def record(self, event: RequestEvent) -> None:
+        """Log an answered request, where it was refused, failed, was slow, or all are logged."""
+        status, reply = event.status, event.reply
+        failed = reply is not None and reply.failures
+        if self.quiet or not (self.every or status >= 400 or event.seconds >= self.slow or failed):
             return
         now = time.time()
         if not self._has_room(int(now)):
             return
-        level = "error" if status >= 500 else "info" if status < 400 and not failures else "warning"
+        level = "error" if status >= 500 else "info" if status < 400 and not failed else "warning"
+        request = event.request
         fields = {
-            "request_id": request_id,
-            "method": method,
-            "path": path,
-            "reward": reward,
+            "request_id": request.request_id,
+            "method": request.method,
+            "path": event.path,
+            "reward": event.reward,
             "status": status,
-            "ms": seconds * 1000,
-            "samples": samples,
-            "failures": failures,
-            "client": client,
+            "ms": event.seconds * 1000,
+            "samples": event.samples,
+            "failures": event.failures,
+            "client": request.client,
         }
         self._put((now, level, fields))
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,23 +16,16 @@ from starlette.responses import StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from guerdon._version import __version__
-from guerdon.scoring.outcome import Outcome
 from guerdon.serve.dispatch.dispatcher import Dispatcher
 from guerdon.serve.formats import FORMATS
-from guerdon.serve.formats.base import RewardInfo, json_bytes
+from guerdon.serve.formats.base import json_bytes
 from guerdon.serve.formats.openenv import StateResponse
-from guerdon.serve.formats.v1 import result_of
-from guerdon.serve.http.idempotency import HttpReply
-from guerdon.serve.http.journal_routes import add_journal
-from guerdon.serve.http.openapi import describe
-from guerdon.serve.http.pipeline import (
-    InboundRequest,
-    RequestPipeline,
-    RewardEndpoint,
-    error_reply,
-    wants_lines,
-)
-from guerdon.serve.messages import WorkerReply
+from guerdon.serve.http.endpoints import RewardEndpoint, wants_lines
+from guerdon.serve.http.journal_routes import add_journal_routes
+from guerdon.serve.http.openapi import add_openapi
+from guerdon.serve.http.pipeline import RequestPipeline
+from guerdon.serve.http.replies import HttpReply, error_reply
+from guerdon.serve.http.streaming import AsgiRequest, start_stream
 from guerdon.serve.models import ServerInfo
 
 _REQUEST_ID = "guerdon.request_id"
@@ -51,22 +42,22 @@ def create_app(pipeline: RequestPipeline) -> FastAPI:
         redoc_url=None,
     )
     app.add_exception_handler(StarletteHTTPException, _http_error)
-    app.add_exception_handler(RequestValidationError, _misfit)
-    app.add_exception_handler(Exception, _broken)
-    app.add_middleware(_Identified, pipeline=pipeline)
-    app.add_middleware(_OwnPages, pipeline=pipeline)
-    _tell_health(app, pipeline)
-    _tell_metrics(app, pipeline)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(Exception, _internal_error)
+    app.add_middleware(_RequestIdMiddleware, pipeline=pipeline)
+    app.add_middleware(_OriginMiddleware, pipeline=pipeline)
+    _add_health_routes(app, pipeline)
+    _add_overview_routes(app, pipeline)
     if pipeline.journal is not None:
-        add_journal(app, pipeline, pipeline.journal, partial(known_caller, pipeline))
+        add_journal_routes(app, pipeline, pipeline.journal, partial(require_key, pipeline))
     for root in ("", "/rewards/{reward}"):
-        _tell_of_rewards(app, pipeline, root)
-        _take_requests(app, pipeline, root)
-    describe(app, pipeline)
+        _add_reward_routes(app, pipeline, root)
+        _add_scoring_routes(app, pipeline, root)
+    add_openapi(app, needs_key=len(pipeline.admission.keys) > 0)
     return app
 
 
-class _OwnPages:
+class _OriginMiddleware:
     """Refuses what a page of another host asks for, whatever it is."""
 
     def __init__(self, app: ASGIApp, pipeline: RequestPipeline) -> None:
@@ -75,7 +66,10 @@ class _OwnPages:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             headers = dict(scope["headers"])
-            if b"origin" in headers and (reply := self._pipeline.refuse_origin(headers)) is not None:
+            if (
+                b"origin" in headers
+                and (reply := self._pipeline.admission.origin_refusal(headers)) is not None
+            ):
                 await _response(reply)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
@@ -92,13 +86,13 @@ async def _http_error(request: Request, error: Exception) -> Response:
     return response
 
 
-async def _broken(request: Request, error: Exception) -> Response:
+async def _internal_error(request: Request, error: Exception) -> Response:
     response = _response(error_reply(500, "error", "the server failed at this request; its log says how"))
     response.headers["x-request-id"] = request.scope[_REQUEST_ID]
     return response
 
 
-class _Identified:
+class _RequestIdMiddleware:
     """Gives every response the id of its request."""
 
     def __init__(self, app: ASGIApp, pipeline: RequestPipeline) -> None:
@@ -107,16 +101,16 @@ class _Identified:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         identity = scope[_REQUEST_ID] = self._pipeline.request_id(scope["headers"])
 
-        async def identified(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], (b"x-request-id", identity.encode("latin-1"))]
             await send(message)
 
-        await self._app(scope, receive, identified)
+        await self._app(scope, receive, send_with_id)
 
 
-async def _misfit(request: Request, error: Exception) -> Response:
-    """A path or a query that does not fit, told in the form of every other refusal."""
+async def _validation_error(request: Request, error: Exception) -> Response:
+    """A path or a query that does not fit, handler in the form of every other refusal."""
     assert isinstance(error, RequestValidationError)
     problems = [{name: item.get(name) for name in ("type", "loc", "msg", "input")} for item in error.errors()]
     message = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
@@ -134,9 +128,9 @@ def _response(reply: HttpReply) -> Response:
     return response
 
 
-def known_caller(pipeline: RequestPipeline, request: Request) -> None:
+def require_key(pipeline: RequestPipeline, request: Request) -> None:
     """Raise HTTPException for a caller without a key, where there are keys."""
-    reply = pipeline.refuse(request.scope["headers"], None)
+    reply = pipeline.admission.refusal(request.scope["headers"], None)
     if reply is not None:
         headers = {name.decode(): value.decode() for name, value in reply.headers if name != b"content-type"}
         raise HTTPException(reply.status, from_json(reply.body)["detail"], headers)
@@ -156,7 +150,7 @@ def _dispatcher(pipeline: RequestPipeline, reward: str | None) -> Dispatcher:
 # What the server says of itself.
 
 
-def _tell_health(app: FastAPI, pipeline: RequestPipeline) -> None:
+def _add_health_routes(app: FastAPI, pipeline: RequestPipeline) -> None:
     first = next(iter(pipeline.dispatchers))
 
     @app.get("/health", tags=["health"], summary="Whether the server runs, in Reward Kit's form")
@@ -177,22 +171,22 @@ def _tell_health(app: FastAPI, pipeline: RequestPipeline) -> None:
         each = pipeline.dispatchers.items()
         reasons = [f"{name}: {dispatcher.load_error}" for name, dispatcher in each if dispatcher.load_error]
         reasons += [f"{name}: no worker" for name, dispatcher in each if not dispatcher.workers]
-        if pipeline.draining:
+        if pipeline.admission.draining:
             reasons.append("the server is stopping")
         body = {"status": "not ready" if reasons else "ok", "reasons": reasons}
         return Response(json_bytes(body), 503 if reasons else 200, media_type="application/json")
 
 
-def _tell_metrics(app: FastAPI, pipeline: RequestPipeline) -> None:
+def _add_overview_routes(app: FastAPI, pipeline: RequestPipeline) -> None:
     @app.get("/metrics", tags=["health"], summary="Metrics for Prometheus", response_class=Response)
     async def metrics(request: Request) -> Response:
-        known_caller(pipeline, request)
+        require_key(pipeline, request)
         body, media_type = pipeline.metrics.render(request.headers.get("accept", ""))
         return Response(body, media_type=media_type)
 
     @app.get("/rewards", tags=["rewards"], summary="The rewards that are served")
     async def rewards(request: Request) -> list[dict[str, Any]]:
-        known_caller(pipeline, request)
+        require_key(pipeline, request)
         return [_summary(name, dispatcher) for name, dispatcher in pipeline.dispatchers.items()]
 
 
@@ -209,21 +203,21 @@ def _summary(name: str, dispatcher: Dispatcher) -> dict[str, Any]:
     }
 
 
-def _tell_of_rewards(app: FastAPI, pipeline: RequestPipeline, root: str) -> None:
+def _add_reward_routes(app: FastAPI, pipeline: RequestPipeline, root: str) -> None:
     rewards: dict[str, Any] = {"tags": ["rewards"]}
 
     async def info(request: Request, reward: str | None = None) -> ServerInfo:
         if reward is not None and reward not in pipeline.dispatchers:
-            known_caller(pipeline, request)  # before the answer lists those there are
-        return ServerInfo(**_described(pipeline, reward).info)
+            require_key(pipeline, request)  # before the answer lists those there are
+        return ServerInfo(**_description(pipeline, reward).info)
 
     async def metadata_schema(request: Request, reward: str | None = None) -> dict[str, Any]:
-        known_caller(pipeline, request)
-        return dict(_described(pipeline, reward).schema())
+        require_key(pipeline, request)
+        return dict(_description(pipeline, reward).schema())
 
     async def v1_info(request: Request, reward: str | None = None) -> dict[str, Any]:
-        known_caller(pipeline, request)
-        dispatcher, description = _dispatcher(pipeline, reward), _described(pipeline, reward)
+        require_key(pipeline, request)
+        dispatcher, description = _dispatcher(pipeline, reward), _description(pipeline, reward)
         return {
             "name": description.name,
             "version": description.version,
@@ -234,153 +228,92 @@ def _tell_of_rewards(app: FastAPI, pipeline: RequestPipeline, root: str) -> None
             "is_batch": description.is_batch,
             "metadata_required": bool(description.schema().get("required")),
             "timeout": dispatcher.limits.timeout,
-            "limits": {"max_body": pipeline.max_body, "max_queue": dispatcher.limits.max_queue},
+            "limits": {"max_body": pipeline.admission.max_body, "max_queue": dispatcher.limits.max_queue},
         }
 
     async def v1_schema(request: Request, reward: str | None = None) -> dict[str, Any]:
-        known_caller(pipeline, request)
-        description = _described(pipeline, reward)
+        require_key(pipeline, request)
+        description = _description(pipeline, reward)
         return {"metadata": description.metadata_schema, "parameters": list(description.columns)}
 
     async def state(request: Request, reward: str | None = None) -> StateResponse:
-        known_caller(pipeline, request)
+        require_key(pipeline, request)
         _dispatcher(pipeline, reward)
         return StateResponse()
 
-    for path, told, summary in (
+    for path, handler, summary in (
         ("/state", state, "The state of a fresh environment, in OpenEnv's form"),
         ("/info", info, "What a reward says of itself, in Adaptive's form"),
         ("/metadata_schema", metadata_schema, "The JSON Schema of a request's metadata"),
         ("/v1/info", v1_info, "What is served, and its limits"),
         ("/v1/schema", v1_schema, "What a request's metadata must hold"),
     ):
-        endpoint = told if root else _without_reward(told)
+        endpoint = handler if root else _without_reward(handler)
         app.add_api_route(root + path, endpoint, methods=["GET"], summary=summary, **rewards)
 
 
-def _without_reward(told: Any) -> Any:
+def _without_reward(handler: Any) -> Any:
     """The same at the root, where no reward is named: a parameter left out would become a query."""
 
     async def at_root(**arguments: Any) -> Any:
-        return await told(**arguments)
+        return await handler(**arguments)
 
-    signature = inspect.signature(told, eval_str=True)
+    signature = inspect.signature(handler, eval_str=True)
     kept = [p for name, p in signature.parameters.items() if name != "reward"]
     at_root.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
-    at_root.__name__ = told.__name__
+    at_root.__name__ = handler.__name__
     return at_root
 
 
-def _described(pipeline: RequestPipeline, reward: str | None) -> Any:
+def _description(pipeline: RequestPipeline, reward: str | None) -> Any:
     description = _dispatcher(pipeline, reward).description
     if description is None:
         raise HTTPException(503, "the reward is still being loaded")
     return description
 
 
-# Requests to be scored, where the lane does not take them.
+# Requests to be scored that the fast protocol leaves to the application.
 
 
-def _take_requests(app: FastAPI, pipeline: RequestPipeline, root: str) -> None:
-    async def take(request: Request) -> Response:
+def _add_scoring_routes(app: FastAPI, pipeline: RequestPipeline, root: str) -> None:
+    async def score(request: Request) -> Response:
         path = request.scope["path"].rstrip("/") or "/"
         endpoint = pipeline.endpoints.get(path)
         if endpoint is None:
-            known_caller(pipeline, request)
+            require_key(pipeline, request)
             _dispatcher(pipeline, request.path_params.get("reward"))
             raise HTTPException(404)
-        return await _taken(pipeline, endpoint, request)
+        return await _score(pipeline, endpoint, request)
 
     for path in dict.fromkeys(route.path for format in FORMATS for route in format.routes):
         full = (root + path).rstrip("/") or "/"
-        app.add_api_route(full, take, methods=["POST"], include_in_schema=False)
+        app.add_api_route(full, score, methods=["POST"], include_in_schema=False)
 
 
-async def _taken(pipeline: RequestPipeline, endpoint: RewardEndpoint, request: Request) -> Response:
+async def _score(pipeline: RequestPipeline, endpoint: RewardEndpoint, request: Request) -> Response:
     headers = request.scope["headers"]
     request_id = request.scope[_REQUEST_ID]
     client = f"{request.client.host}:{request.client.port}" if request.client else ""
-    refusal = pipeline.refuse(headers, endpoint)
+    admission = pipeline.admission
+    refusal = admission.refusal(headers, endpoint)
     body = b""
     if refusal is None:
         try:
             async for chunk in request.stream():
                 body += chunk
-                if len(body) > pipeline.max_body:
-                    refusal = pipeline.too_large()
+                if len(body) > admission.max_body:
+                    refusal = admission.too_large()
                     break
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
     if refusal is not None:
-        pipeline.refused("POST", endpoint.path, refusal, request_id, client)
-        response = _response(refusal)
-    else:
-        inbound = _AsgiRequest(pipeline, endpoint, "POST", headers, request_id, client, body)
-        if endpoint.streams and wants_lines(headers):
-            response = await _streamed(pipeline, inbound)
-        else:
-            pipeline.begin(inbound)
-            response = _response(await inbound.future)
-    return response
-
-
-class _AsgiRequest(InboundRequest):
-    """A request whose reply is awaited, or whose outcomes are, as they come."""
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.future: asyncio.Future[HttpReply] = asyncio.get_running_loop().create_future()
-        self.news: asyncio.Queue[tuple[int, Sequence[Outcome]] | WorkerReply] = asyncio.Queue()
-        self.ids: list[Any] = []
-
-    def reply(self, reply: HttpReply) -> None:
-        if not self.future.done():
-            self.future.set_result(reply)
-
-    def done(self, answer: WorkerReply) -> None:
-        if self.parse_only:
-            self.news.put_nowait(answer)
-        else:
-            super().done(answer)
-
-    def on_parsed(self, context: Any) -> None:
-        self.ids = context
-
-    def on_outcomes(self, start: int, outcomes: Sequence[Outcome]) -> None:
-        self.news.put_nowait((start, outcomes))
-
-
-async def _streamed(pipeline: RequestPipeline, inbound: _AsgiRequest) -> Response:
-    """Results as JSON lines, each as it comes; the last line says how many there were."""
-    inbound.plain, inbound.parse_only = False, True
-    inbound.choices = tuple(choice for choice in inbound.choices if FORMATS[choice[0]].name == "v1")
-    inbound.endpoint.dispatcher.submit(inbound)
-    first = await inbound.news.get()
-    if isinstance(first, WorkerReply) and first.status:
-        pipeline.answered(inbound, first)
-        return _response(await inbound.future)
-    return StreamingResponse(_lines(pipeline, inbound, first), media_type="application/jsonl")
-
-
-async def _lines(
-    pipeline: RequestPipeline, inbound: _AsgiRequest, first: tuple[int, Sequence[Outcome]] | WorkerReply
-) -> AsyncIterator[bytes]:
-    description = inbound.endpoint.dispatcher.description
-    assert description is not None
-    served = RewardInfo(description.name, description.version, description.parameters)
-    item = first
-    try:
-        while not isinstance(item, WorkerReply):
-            start, outcomes = item
-            yield b"".join(
-                json_bytes({"index": start + i, **result_of(outcome, inbound.ids[start + i], served)}) + b"\n"
-                for i, outcome in enumerate(outcomes)
-            )
-            item = await inbound.news.get()
-        if item.status:  # it was refused midway: without a last line the caller knows that it was cut off
-            pipeline.answered(inbound, item)
-            return
-        pipeline.streamed(inbound, item)
-        yield json_bytes({"done": len(item.outcomes)}) + b"\n"
-    finally:
-        pipeline.drop(inbound)
+        pipeline.record_refusal("POST", endpoint.path, refusal, request_id, client)
+        return _response(refusal)
+    inbound = AsgiRequest(pipeline, endpoint, "POST", headers, request_id, client, body)
+    if endpoint.streams and wants_lines(headers):
+        started = await start_stream(pipeline, inbound)
+        if not isinstance(started, HttpReply):
+            return StreamingResponse(started, media_type="application/jsonl")
+        return _response(started)
+    pipeline.begin(inbound)
+    return _response(await inbound.future)

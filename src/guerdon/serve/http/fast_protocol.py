@@ -16,14 +16,9 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from guerdon.serve.http.idempotency import HttpReply
-from guerdon.serve.http.pipeline import (
-    InboundRequest,
-    RequestPipeline,
-    RewardEndpoint,
-    error_reply,
-    wants_lines,
-)
+from guerdon.serve.http.endpoints import RewardEndpoint, wants_lines
+from guerdon.serve.http.pipeline import InboundRequest, RequestPipeline
+from guerdon.serve.http.replies import HttpReply, error_reply, stopping_reply
 from guerdon.serve.http.websocket import WebSocketConnection
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -82,9 +77,9 @@ class FastRequestCycle:
         if self.response_complete or self._refusal is not None:
             return
         self._bytes += len(data)
-        if self._bytes > self.protocol.request_pipeline.max_body:
+        if self._bytes > self.protocol.request_pipeline.admission.max_body:
             self._chunks.clear()
-            self.refuse(self.protocol.request_pipeline.too_large())
+            self.refuse(self.protocol.request_pipeline.admission.too_large())
             return
         self._chunks.append(data)
 
@@ -117,7 +112,7 @@ class FastRequestCycle:
             self._refusal = reply
             return
         request_pipeline = self.protocol.request_pipeline
-        request_pipeline.refused(
+        request_pipeline.record_refusal(
             "POST", self.endpoint.path, reply, self.request_id, self.protocol.client_name
         )
         if self.more_body:
@@ -143,7 +138,7 @@ class FastRequestCycle:
         """The connection is gone."""
         self.disconnected = True
         if self._request is not None and not self.response_complete:
-            self.protocol.request_pipeline.drop(self._request)
+            self.protocol.request_pipeline.abandon(self._request)
 
 
 class _FastRequest(InboundRequest):
@@ -160,7 +155,7 @@ class _FastRequest(InboundRequest):
         )
         self._cycle = cycle
 
-    def reply(self, reply: HttpReply) -> None:
+    def send(self, reply: HttpReply) -> None:
         self._cycle.reply(reply)
 
 
@@ -187,7 +182,7 @@ class FastHttpProtocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._arriving = True
-        self._parting = False
+        self._closing = False
         self._since = monotonic()
         """Since when a request has been arriving, or none has."""
         self.client_name = ""
@@ -208,11 +203,11 @@ class FastHttpProtocol(HttpToolsProtocol):
         self.url, self.headers, self.expect_100_continue = b"", [], False
 
     def on_headers_complete(self) -> None:
-        if self._parting:  # what comes after the last response is read and thrown away
+        if self._closing:  # what comes after the last response is read and thrown away
             return
         endpoint = self._endpoint()
         if endpoint is None:
-            self._as_usual()
+            self._fall_back_to_asgi()
             super().on_headers_complete()
             return
         parser, headers = self.parser, self.headers
@@ -225,19 +220,22 @@ class FastHttpProtocol(HttpToolsProtocol):
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, None))  # type: ignore[arg-type]
-        if (refusal := self._too_many() or self.request_pipeline.refuse(headers, endpoint)) is not None:
+        if (
+            refusal := self._connection_refusal()
+            or self.request_pipeline.admission.refusal(headers, endpoint)
+        ) is not None:
             cycle.refuse(refusal)
         elif self.expect_100_continue:
             self.transport.write(_CONTINUE)
 
-    def _as_usual(self) -> None:
+    def _fall_back_to_asgi(self) -> None:
         """Make what uvicorn makes for every request, for those that are not answered here."""
         url, headers, expects = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
         self.url, self.headers, self.expect_100_continue = url, headers, expects
         self.scope["headers"] = headers
 
-    def _too_many(self) -> HttpReply | None:
+    def _connection_refusal(self) -> HttpReply | None:
         if len(self.connections) + len(self.request_pipeline.sockets) <= self.max_connections:
             return None
         text = f"the server has {self.max_connections:,} connections, which is all that it takes"
@@ -281,9 +279,9 @@ class FastHttpProtocol(HttpToolsProtocol):
         for name, value in reply.headers:
             lines += (name, b": ", value, b"\r\n")
         lines += (b"x-request-id: ", cycle.request_id.encode("latin-1"), b"\r\n")
-        close = not cycle.keep_alive or self.request_pipeline.leaving
+        close = not cycle.keep_alive or self.request_pipeline.closes_connections
         if close:
-            self._parting = True
+            self._closing = True
             lines.append(b"connection: close\r\n")
         lines += (b"content-length: %d\r\n\r\n" % len(body), body)
         self.transport.write(b"".join(lines))
@@ -296,7 +294,7 @@ class FastHttpProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         # As uvicorn does, but for a timer for every response: all connections are swept together.
         self.server_state.total_requests += 1
-        if self._parting or self.transport.is_closing():
+        if self._closing or self.transport.is_closing():
             return
         self._since = monotonic()
         self.flow.resume_reading()
@@ -313,7 +311,7 @@ class FastHttpProtocol(HttpToolsProtocol):
         """Answer a request whose body is still on its way, for the server stops."""
         cycle = self.cycle
         if isinstance(cycle, FastRequestCycle) and self.is_arriving and cycle.started:
-            cycle.refuse(self.request_pipeline.stopping())
+            cycle.refuse(stopping_reply())
 
     # A request that never ends, or a connection on which none begins, is not waited for.
 

@@ -5,23 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
+
+from guerdon.serve.http.replies import HttpReply
 
 MOST_REPLIES = 100_000
 MOST_BYTES = 64 << 20
 MOST_SECONDS = 600.0
 _OVERHEAD = 400
-
-
-class HttpReply(NamedTuple):
-    """An answer as it was sent."""
-
-    status: int
-    body: bytes
-    headers: Sequence[tuple[bytes, bytes]] = ()
 
 
 class CacheStatus(Enum):

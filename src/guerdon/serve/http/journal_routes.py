@@ -11,7 +11,9 @@ from pydantic import BaseModel
 
 from guerdon.serve.dispatch.jobs import PendingRequest
 from guerdon.serve.formats import FORMATS
-from guerdon.serve.http.pipeline import STOPPING, RequestPipeline, error_reply, names_loopback
+from guerdon.serve.http.admission import names_loopback
+from guerdon.serve.http.pipeline import RequestPipeline
+from guerdon.serve.http.replies import STOPPING, error_reply
 from guerdon.serve.journal.reader import (
     JournalQuery,
     JournalRecord,
@@ -40,7 +42,7 @@ class RequestRecord(BaseModel):
     body: str
 
 
-class Replay(BaseModel):
+class ReplayedRequest(BaseModel):
     """How a recorded request is answered now."""
 
     status_code: int
@@ -50,7 +52,7 @@ class Replay(BaseModel):
     request_id: str
 
 
-def add_journal(
+def add_journal_routes(
     app: FastAPI, pipeline: RequestPipeline, journal: Journal, check_caller: Callable[[Request], None]
 ) -> None:
     """Add ``GET /requests`` and ``POST /requests/replay_last/{n}``."""
@@ -59,7 +61,7 @@ def add_journal(
         check_caller(request)
         host = request.headers.get("host", "").lower().encode("latin-1")
         # A page can have its own name lead to this machine, and then needs no Origin to read what is here.
-        if pipeline.local and not len(pipeline.keys) and not names_loopback(host):
+        if pipeline.admission.is_open_on_loopback and not names_loopback(host):
             raise HTTPException(403, "without a key the journal is told to callers of localhost only")
 
     @app.get("/requests", tags=["journal"], summary="The last recorded requests, oldest first")
@@ -80,25 +82,29 @@ def add_journal(
         tags=["journal"],
         summary="Score the last recorded requests again, here; what comes of it is not recorded",
     )
-    async def replay_last(request: Request, n: Annotated[int, Path(ge=1, le=_MOST)]) -> list[Replay]:
+    async def replay_last(request: Request, n: Annotated[int, Path(ge=1, le=_MOST)]) -> list[ReplayedRequest]:
         check(request)
-        if pipeline.draining:
+        if pipeline.admission.draining:
             raise HTTPException(503, STOPPING, {"Retry-After": "1"})
         return await _replayed(pipeline, journal, n, request.url.scheme)
 
 
-async def _replayed(pipeline: RequestPipeline, journal: Journal, n: int, scheme: str) -> list[Replay]:
+async def _replayed(
+    pipeline: RequestPipeline, journal: Journal, n: int, scheme: str
+) -> list[ReplayedRequest]:
     def read() -> list[JournalRecord]:
         journal.flush()
         return list(read_journal(journal.path, JournalQuery(last=n), bodies=True))
 
     room = asyncio.Semaphore(_AT_ONCE)
 
-    async def again(row: JournalRecord) -> Replay:
+    async def again(row: JournalRecord) -> ReplayedRequest:
         async with room:
             status, body = await _answer(pipeline, row)
         text = body.decode("utf-8", "replace")
-        return Replay(status_code=status, url=request_url(row, scheme), body=text, request_id=row.request_id)
+        return ReplayedRequest(
+            status_code=status, url=request_url(row, scheme), body=text, request_id=row.request_id
+        )
 
     return await asyncio.gather(*map(again, await asyncio.to_thread(read)))
 
@@ -115,7 +121,7 @@ async def _answer(pipeline: RequestPipeline, row: JournalRecord) -> tuple[int, b
     if row.request is None:
         reply = error_reply(410, "input", "the body was too large for the journal")
         return reply.status, reply.body
-    again = _Again(choices, row.request)
+    again = _RepeatedRequest(choices, row.request)
     dispatcher.submit(again)
     try:
         answer = await again.answer
@@ -125,7 +131,7 @@ async def _answer(pipeline: RequestPipeline, row: JournalRecord) -> tuple[int, b
     return answer.status, answer.body
 
 
-class _Again(PendingRequest):
+class _RepeatedRequest(PendingRequest):
     """A recorded request that is answered once more."""
 
     def __init__(self, choices: tuple[tuple[int, str], ...], body: bytes) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from guerdon._version import __version__
 from guerdon.errors import MissingExtraError
+from guerdon.serve.http.recorders import RequestEvent
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -118,10 +119,9 @@ class Metrics:
     """Counters and histograms of one server process; not safe to share between threads.
 
     >>> metrics = Metrics({"brevity": "1a2b3c"})
-    >>> metrics.request("brevity", "v1", "score", 200, 0.004)
     >>> metrics.scores("brevity", [0.5, None], {"timeout": 1})
     >>> body, content_type = metrics.render()
-    >>> b'guerdon_requests_total{format="v1",op="score",reward="brevity",status="200"} 1.0' in body
+    >>> b'guerdon_samples_total{reward="brevity"} 2.0' in body
     True
     """
 
@@ -138,8 +138,9 @@ class Metrics:
         self._failures = _BoundedSeries[tuple[str, str], list[int]]((OTHER, OTHER), lambda key: [0])
         self._registry: CollectorRegistry | None = None
 
-    def request(self, reward: str, format: str, op: str, status: int, seconds: float) -> None:
-        """Count one answered request, refused ones too; ``reward`` is ``""`` where none was meant."""
+    def record(self, event: RequestEvent) -> None:
+        """Count an answered request, a refused one too, and its samples."""
+        _, _, reward, status, seconds, format, op, _, reply = event
         series = self._requests.get((reward, format, op, status))
         if series is None:
             series = self._new_requests(reward, format, op, status)
@@ -147,6 +148,8 @@ class Metrics:
         latency = series.latency
         latency.counts[bisect_left(SECONDS, seconds)] += 1
         latency.total += seconds
+        if reply is not None and (reply.scores or reply.failures):
+            self.scores(reward, reply.scores, reply.failures)
 
     def _new_requests(self, reward: str, format: str, op: str, status: int) -> _RequestSeries:
         key = reward, format, op, status

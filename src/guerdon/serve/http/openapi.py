@@ -11,12 +11,11 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from guerdon.serve.formats import FORMATS
-from guerdon.serve.http.pipeline import RequestPipeline
 
 _REF = "#/components/schemas/{model}"
 
 
-def describe(app: FastAPI, pipeline: RequestPipeline) -> None:
+def add_openapi(app: FastAPI, *, needs_key: bool) -> None:
     """Add to FastAPI's page what its routing does not know: the formats' bodies."""
 
     def openapi() -> dict[str, Any]:
@@ -24,7 +23,7 @@ def describe(app: FastAPI, pipeline: RequestPipeline) -> None:
             page = get_openapi(
                 title=app.title, version=app.version, description=app.description, routes=app.routes
             )
-            _add_formats(page, len(pipeline.keys) > 0)
+            _add_formats(page, needs_key)
             page["tags"] = [{"name": name} for name in (*(f.name for f in FORMATS), "rewards", "health")]
             app.openapi_schema = page
         return app.openapi_schema
@@ -52,19 +51,21 @@ def _add_formats(page: dict[str, Any], needs_key: bool) -> None:
         for route in format.routes:
             routes.setdefault(route.path, []).append((format.name, route))
     for root in ("", "/rewards/{reward}"):
-        for path, spoken in routes.items():
+        for path, entries in routes.items():
             full = (root + path).rstrip("/") or "/"
-            page["paths"].setdefault(full, {})["post"] = _operation(spoken, keys, bool(root))
+            page["paths"].setdefault(full, {})["post"] = _operation(entries, keys, bool(root))
 
 
-def _operation(spoken: list[tuple[str, Any]], keys: Mapping[Any, Any], named: bool) -> dict[str, Any]:
-    requests = list({str(s := keys[route.request]): s for _, route in spoken}.values())
-    responses = list({str(s := keys[route.response]): s for _, route in spoken}.values())
-    formats = list(dict.fromkeys(name for name, _ in spoken))
+def _operation(entries: list[tuple[str, Any]], keys: Mapping[Any, Any], named: bool) -> dict[str, Any]:
+    requests = list({str(s := keys[route.request]): s for _, route in entries}.values())
+    responses = list({str(s := keys[route.response]): s for _, route in entries}.values())
+    formats = list(dict.fromkeys(name for name, _ in entries))
     parameter = {"name": "reward", "in": "path", "required": True, "schema": {"type": "string"}}
     operation: dict[str, Any] = {
         "tags": formats,
-        "summary": spoken[0][1].summary if len(spoken) == 1 else "Score; the body's shape decides the format",
+        "summary": entries[0][1].summary
+        if len(entries) == 1
+        else "Score; the body's shape decides the format",
         "requestBody": {"required": True, "content": {"application/json": {"schema": _any_of(requests)}}},
         "responses": {
             "200": {

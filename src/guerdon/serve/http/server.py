@@ -22,13 +22,15 @@ from guerdon.errors import InputError
 from guerdon.serve.dispatch.dispatcher import Dispatcher, DispatchLimits
 from guerdon.serve.dispatch.handles import WorkerHandle
 from guerdon.serve.http.access_log import ServerLog
+from guerdon.serve.http.admission import AdmissionControl
 from guerdon.serve.http.api_keys import ApiKeys
 from guerdon.serve.http.app import create_app
 from guerdon.serve.http.fast_protocol import SWEEP_SECONDS, FastHttpProtocol
 from guerdon.serve.http.metrics import Gauges, Metrics
-from guerdon.serve.http.pipeline import STOPPING, RequestPipeline
-from guerdon.serve.http.tracing import tracing
-from guerdon.serve.http.websocket import GOODBYE_SECONDS
+from guerdon.serve.http.pipeline import RequestPipeline
+from guerdon.serve.http.replies import STOPPING
+from guerdon.serve.http.tracing import configured_tracing
+from guerdon.serve.http.websocket import CLOSE_SECONDS
 from guerdon.serve.journal.store import Journal
 from guerdon.serve.options import ServeOptions, is_loopback
 from guerdon.serve.runtime import tune_gc, uvloop_factory
@@ -80,17 +82,17 @@ class HttpServer:
         self.dispatchers = {
             mount.name: Dispatcher(mount.name, mount.spawn_worker, mount.limits) for mount in mounts
         }
-        journal = Journal(options.journal, max_bytes=options.journal_bytes) if options.journal else None
+        self._journal = Journal(options.journal, max_bytes=options.journal_bytes) if options.journal else None
+        self._tracing = configured_tracing()
+        keys = ApiKeys(options.keys, options.api_keys_file)
         versions = {mount.name: mount.version for mount in mounts}
         self.pipeline = RequestPipeline(
             self.dispatchers,
-            keys=ApiKeys(options.keys, options.api_keys_file),
-            metrics=Metrics(versions, self._gauges(journal)),
+            AdmissionControl(keys, max_body=options.max_body, local=is_loopback(options.host)),
+            metrics=Metrics(versions, self._gauges(self._journal)),
             log=log,
-            max_body=options.max_body,
-            journal=journal,
-            tracing=tracing(),
-            local=is_loopback(options.host),
+            tracing=self._tracing,
+            journal=self._journal,
         )
         self.report = ShutdownReport()
         self._hands_over = False
@@ -105,7 +107,7 @@ class HttpServer:
             sockets=lambda: len(self.pipeline.sockets),
             workers=lambda: sum(dispatcher.workers for dispatcher in dispatchers),
             restarts=lambda: _summed(dispatcher.restarts for dispatcher in dispatchers),
-            draining=lambda: self.pipeline.draining,
+            draining=lambda: self.pipeline.admission.draining,
             journal_dropped=None if journal is None else lambda: journal.dropped,
         )
 
@@ -165,10 +167,10 @@ class HttpServer:
         finally:
             logger.removeHandler(handler)
             logging.getLogger("uvicorn.error").removeHandler(handler)
-            if self.pipeline.journal is not None:
-                self.pipeline.journal.close()
-            if self.pipeline.tracing is not None:
-                self.pipeline.tracing.close()
+            if self._journal is not None:
+                self._journal.close()
+            if self._tracing is not None:
+                self._tracing.close()
         return self.report
 
     async def _serve(self, listener: socket.socket) -> None:
@@ -192,8 +194,8 @@ class HttpServer:
 
     def quit(self) -> None:
         """End at once, since the process that answers is gone; from any thread."""
-        if self.pipeline.journal is not None:
-            self.pipeline.journal.close()
+        if self._journal is not None:
+            self._journal.close()
         os._exit(1)
 
     def stop(self) -> None:
@@ -215,12 +217,12 @@ class HttpServer:
         until = began + self._options.drain
         in_flight, sockets = self._in_flight(), len(pipeline.sockets)
         self._on_stop(in_flight)
-        pipeline.leaving = True
+        pipeline.closes_connections = True
         for open_socket in list(pipeline.sockets):
             open_socket.stop_reading()
         if self._hands_over:
             await self._part(min(until, began + _HANDOVER_SECONDS))
-        pipeline.draining = True
+        pipeline.admission.draining = True
         # What is in flight ends elsewhere, in many ways.
         while self._in_flight() and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
             await asyncio.sleep(_POLL)
@@ -245,7 +247,7 @@ class HttpServer:
             await asyncio.sleep(_POLL)
 
     async def _close(self) -> None:
-        until = time.monotonic() + GOODBYE_SECONDS
+        until = time.monotonic() + CLOSE_SECONDS
         await asyncio.gather(*(dispatcher.stop() for dispatcher in self.dispatchers.values()))
         while self.pipeline.sockets and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
             await asyncio.sleep(_POLL)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from guerdon._version import __version__
 from guerdon.errors import MissingExtraError
+from guerdon.serve.http.recorders import RequestEvent
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -26,7 +27,7 @@ _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT
 _EXPORTER = "opentelemetry.exporter.otlp.proto.{}.trace_exporter"
 
 
-def tracing() -> Tracing | None:
+def configured_tracing() -> Tracing | None:
     """Tracing as the environment and the program configure it; None, at no cost, where they do not.
 
     Where the environment names a collector and what sends to it is not installed, a warning is logged that says
@@ -79,7 +80,7 @@ def _otlp_provider() -> Any:
 
 
 class Tracing:
-    """Makes spans of a provider's. ``request`` is told of a request once it is answered, so none stays open.
+    """Makes a span for each request, with a provider of OpenTelemetry; the span is made when the request is answered.
 
     A span has the name ``POST /score`` and the attributes of OpenTelemetry's HTTP conventions; what is guerdon's
     own is under ``guerdon.``. With ``own`` the provider ends with this.
@@ -97,47 +98,19 @@ class Tracing:
         self._kind = SpanKind.SERVER
         self._error = Status(StatusCode.ERROR)
 
-    def request(
-        self,
-        headers: Iterable[tuple[bytes, bytes]],
-        method: str,
-        path: str,
-        *,
-        status: int,
-        seconds: float,
-        request_id: str = "",
-        reward: str = "",
-        format: str = "",
-        op: str = "",
-        samples: int = 0,
-        failures: int = 0,
-        client: str = "",
-    ) -> None:
-        """Make the span of a request that took ``seconds`` until now; ``path`` without its query."""
+    def record(self, event: RequestEvent) -> None:
+        """Make the span of a request that was answered just now."""
         end = time.time_ns()
+        request = event.request
         span = self._tracer.start_span(
-            f"{method} {path}",
-            context=self._context(headers),
+            f"{request.method} {event.path}",
+            context=self._context(request.headers),
             kind=self._kind,
-            start_time=end - int(seconds * 1e9),
+            start_time=end - int(event.seconds * 1e9),
         )
         if span.is_recording():
-            attributes = {
-                "http.request.method": method,
-                "http.route": path,
-                "http.response.status_code": status,
-                "client.address": client,
-                "error.type": str(status) if status >= 500 else "",
-                "guerdon.request_id": request_id,
-                "guerdon.reward": reward,
-                "guerdon.format": format,
-                "guerdon.op": op,
-            }
-            known: dict[str, Any] = {name: value for name, value in attributes.items() if value != ""}
-            if samples:
-                known |= {"guerdon.samples": samples, "guerdon.failures": failures}
-            span.set_attributes(known)
-            if status >= 500:
+            span.set_attributes(_attributes(event))
+            if event.status >= 500:
                 span.set_status(self._error)
         span.end(end)
 
@@ -154,3 +127,22 @@ class Tracing:
         name, *within = ("shutdown",) if self._own else ("force_flush", 5_000)
         if (end := getattr(self._provider, name, None)) is not None:  # what the API promises has neither
             end(*within)
+
+
+def _attributes(event: RequestEvent) -> dict[str, Any]:
+    request, status = event.request, event.status
+    attributes = {
+        "http.request.method": request.method,
+        "http.route": event.path,
+        "http.response.status_code": status,
+        "client.address": request.client,
+        "error.type": str(status) if status >= 500 else "",
+        "guerdon.request_id": request.request_id,
+        "guerdon.reward": event.reward,
+        "guerdon.format": event.format,
+        "guerdon.op": event.op,
+    }
+    known: dict[str, Any] = {name: value for name, value in attributes.items() if value != ""}
+    if event.samples:
+        known |= {"guerdon.samples": event.samples, "guerdon.failures": event.failures}
+    return known

@@ -12,7 +12,7 @@ from pydantic_core import from_json, to_json
 
 from guerdon.reward.binding.conventions import POINTWISE, STANDARD_NAMES
 from guerdon.reward.function import RewardFunction
-from guerdon.reward.scorers.base import FunctionScorer
+from guerdon.reward.scorers.function_scorer import FunctionScorer
 from guerdon.serve.models import ServerInfo
 from guerdon.serve.worker.handler import RequestHandler
 

@@ -18,7 +18,7 @@ from guerdon.checks import text_of
 from guerdon.errors import InputError, MemoryLimitError, kind_of
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import ServerScore
-from guerdon.reward.scorers.base import FunctionScorer
+from guerdon.reward.scorers.function_scorer import FunctionScorer
 from guerdon.scoring.outcome import Outcome, failure, pack
 from guerdon.scoring.process.ipc import StatusPage
 from guerdon.serve.formats import FORMATS

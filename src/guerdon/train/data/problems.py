@@ -14,7 +14,8 @@ from typing import Any
 from guerdon.data.dataset import open_dataset
 from guerdon.data.rows import SHOWN, BadRow, BadRowsError
 from guerdon.errors import InputError
-from guerdon.reward.binding.conventions import columns_of, missing_parameter
+from guerdon.reward.binding.conventions import columns_of
+from guerdon.reward.binding.signature import missing_parameter
 from guerdon.reward.function import RewardFunction
 from guerdon.train.backend import Problem
 from guerdon.train.config.schema import TrainingConfig

@@ -13,7 +13,7 @@ from guerdon.reward.binding.returns import to_result
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import constructor_names
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import CallArguments
+from guerdon.reward.scorers.component import CallArguments
 from guerdon.trainers.foreign.base import (
     ForeignScorer,
     columns_of,

@@ -12,8 +12,10 @@ from typing import Any, ClassVar
 
 from guerdon.errors import BindingError
 from guerdon.reward.binding.conventions import MISSING, POINTWISE
-from guerdon.reward.scorers.base import CallArguments, Scorer
-from guerdon.reward.versioning.version import DependencySnapshot, fingerprint
+from guerdon.reward.scorers.base import Scorer
+from guerdon.reward.scorers.component import CallArguments
+from guerdon.reward.versioning.fingerprint import fingerprint
+from guerdon.reward.versioning.snapshot import DependencySnapshot
 from guerdon.types import EvaluateResult, Sample
 
 

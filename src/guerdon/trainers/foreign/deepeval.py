@@ -12,8 +12,9 @@ from guerdon.errors import BindingError, ExecutionError
 from guerdon.reward.binding.returns import to_result
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import CallArguments
-from guerdon.reward.versioning.version import DependencySnapshot, fingerprint
+from guerdon.reward.scorers.component import CallArguments
+from guerdon.reward.versioning.fingerprint import fingerprint
+from guerdon.reward.versioning.snapshot import DependencySnapshot
 from guerdon.trainers.foreign.base import (
     ForeignScorer,
     accepted,

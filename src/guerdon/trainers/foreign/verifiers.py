@@ -12,9 +12,11 @@ from guerdon.reward.binding.returns import to_result
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import is_async_callable
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import CallArguments, Scorer
-from guerdon.reward.scorers.composite import Component, OnFailure, Weighted, named_components
-from guerdon.reward.versioning.version import DependencySnapshot
+from guerdon.reward.scorers.base import Scorer
+from guerdon.reward.scorers.component import CallArguments, Component, named_components
+from guerdon.reward.scorers.composite import OnFailure
+from guerdon.reward.scorers.sums import Weighted
+from guerdon.reward.versioning.snapshot import DependencySnapshot
 from guerdon.trainers.foreign.base import (
     ForeignScorer,
     accepted,

@@ -11,9 +11,8 @@ from guerdon.errors import BindingError
 from guerdon.reward.binding.returns import to_result
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.options import RewardOptions
-from guerdon.reward.scorers.base import CallArguments
-from guerdon.reward.scorers.composite import Component, named_components
-from guerdon.reward.versioning.version import DependencySnapshot
+from guerdon.reward.scorers.component import CallArguments, Component, named_components
+from guerdon.reward.versioning.snapshot import DependencySnapshot
 from guerdon.trainers.foreign.base import ForeignScorer, columns_of, fingerprint_data_of, truth_of
 from guerdon.types import EvaluateResult, MetricResult, Sample
 

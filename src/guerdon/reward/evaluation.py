@@ -1,0 +1,122 @@
+"""How a reward scores one sample or a batch, and the one place where exceptions become failed results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import TracebackType
+
+from pydantic import ValidationError
+
+from guerdon.checks import reason_of, text_of
+from guerdon.errors import ExecutionError, InvalidResultError
+from guerdon.reward.binding.returns import is_result_error
+from guerdon.reward.identity import RewardIdentity
+from guerdon.reward.scorers.component import NO_ARGUMENTS, CallArguments
+from guerdon.reward.scorers.event_loop import cancelled_itself, gather, run_coroutine
+from guerdon.types import EvaluateResult, Sample
+
+DEFAULT_CONCURRENCY = 64
+"""Calls of an async reward in flight at once, where it does not say."""
+
+_ERROR_LENGTH = 2000
+
+
+class RewardEvaluation(RewardIdentity):
+    """The verdicts of a reward; scoring raises nothing but what is no Exception."""
+
+    def prepare(self) -> None:
+        """Run what the reward and its components run once in a process, before the first sample."""
+        for component in self.components:
+            component.reward.prepare()
+        if self.options.prepare is not None:
+            self.options.prepare(**self.parameters)
+
+    def evaluate(self, sample: Sample, explicit: CallArguments = NO_ARGUMENTS) -> EvaluateResult:
+        """The verdict on one sample, in this process and without a deadline; failures are results."""
+        if self.is_async:
+            return run_coroutine(self.aevaluate(sample, explicit))
+        if self.is_batch:
+            return self.evaluate_batch([sample], explicit)[0]
+        try:
+            result = self._scorer.score(sample, explicit)
+        except (Exception, SystemExit) as error:  # the edge: what a reward raises is its sample's failure
+            result = self.failure_of(error)
+        return result.with_provenance(self._provenance or self.provenance)
+
+    async def aevaluate(self, sample: Sample, explicit: CallArguments = NO_ARGUMENTS) -> EvaluateResult:
+        """The async twin of ``evaluate``; a sync reward is called as it is."""
+        if not self.is_async:
+            return self.evaluate(sample, explicit)
+        if self.is_batch:
+            return (await self.aevaluate_batch([sample], explicit))[0]
+        try:
+            result = await self._scorer.ascore(sample, explicit)
+        except BaseException as error:  # the edge, as above
+            if not isinstance(error, Exception | SystemExit) and not cancelled_itself(error):
+                raise
+            result = self.failure_of(error)
+        if self._scorer.is_remote and result.provenance is not None:  # as the server reports it
+            name = self.options.name
+            return result.with_provenance(replace(result.provenance, reward=name)) if name else result
+        return result.with_provenance(self._provenance or self.provenance)
+
+    def evaluate_batch(
+        self, samples: Sequence[Sample], explicit: CallArguments = NO_ARGUMENTS
+    ) -> list[EvaluateResult]:
+        """The verdicts on a batch, in order; where a batch call fails, each sample is scored alone."""
+        if self.is_async and samples:
+            return run_coroutine(self.aevaluate_batch(samples, explicit))
+        if not self.is_batch or not samples:
+            return [self.evaluate(sample, explicit) for sample in samples]
+        try:
+            results = self._scorer.score_batch(samples, explicit)
+        except (Exception, SystemExit) as error:  # the edge, as above
+            if len(samples) > 1:
+                return [self.evaluate_batch([sample], explicit)[0] for sample in samples]
+            results = [self.failure_of(error)]
+        return self._signed(results)
+
+    async def aevaluate_batch(
+        self, samples: Sequence[Sample], explicit: CallArguments = NO_ARGUMENTS
+    ) -> list[EvaluateResult]:
+        """The async twin of ``evaluate_batch``."""
+        if not self.is_batch or not samples:
+            calls = (self.aevaluate(sample, explicit) for sample in samples)
+            return await gather(calls, self.concurrency or DEFAULT_CONCURRENCY)
+        if not self.is_async:
+            return self.evaluate_batch(samples, explicit)
+        try:
+            results = await self._scorer.ascore_batch(samples, explicit)
+        except BaseException as error:  # the edge, as above
+            if not isinstance(error, Exception | SystemExit) and not cancelled_itself(error):
+                raise
+            if len(samples) > 1:
+                return [(await self.aevaluate_batch([sample], explicit))[0] for sample in samples]
+            results = [self.failure_of(error)]
+        return self._signed(results)
+
+    def _signed(self, results: Sequence[EvaluateResult]) -> list[EvaluateResult]:
+        provenance = self.provenance
+        return [result.with_provenance(provenance) for result in results]
+
+    def failure_of(self, error: BaseException) -> EvaluateResult:
+        """The result for what the reward raised, with the place in its source; the edge where errors end."""
+        if isinstance(error, ValidationError) and is_result_error(error):
+            text = f"{self.name} made an invalid result: {reason_of(error)}"
+            error = InvalidResultError(text, reward=self.name).with_traceback(error.__traceback__)
+        if isinstance(error, SystemExit):
+            error = ExecutionError(f"{self.name} tried to exit: SystemExit({error.code!r})", reward=self.name)
+        text = text_of(error)[:_ERROR_LENGTH] + self._where(error.__traceback__)
+        return EvaluateResult.failure(error, message=text)
+
+    def _where(self, traceback: TracebackType | None) -> str:
+        """The deepest line of the user's own file that the exception came through."""
+        code = getattr(getattr(self.func, "__call__", None), "__code__", None)
+        file = getattr(getattr(self.func, "__code__", code), "co_filename", None)
+        line = 0
+        while traceback is not None and file is not None:
+            if traceback.tb_frame.f_code.co_filename == file:
+                line = traceback.tb_lineno
+            traceback = traceback.tb_next
+        return f" ({file.replace(chr(92), '/').rpartition('/')[2]}, line {line})" if line and file else ""

@@ -1,0 +1,80 @@
+"""Requests through the ASGI application: one whole response, or JSON lines that are sent as results come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from guerdon.scoring.outcome import Outcome
+from guerdon.serve.formats import FORMATS
+from guerdon.serve.formats.base import RewardInfo, json_bytes
+from guerdon.serve.formats.v1 import result_of
+from guerdon.serve.http.pipeline import InboundRequest, RequestPipeline
+from guerdon.serve.http.replies import HttpReply
+from guerdon.serve.messages import WorkerReply
+
+Update = tuple[int, Sequence[Outcome]] | WorkerReply
+"""Outcomes with the position of the first one, or the reply that ends a stream."""
+
+
+class AsgiRequest(InboundRequest):
+    """A request whose reply, or whose outcomes one by one, a coroutine awaits."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.future: asyncio.Future[HttpReply] = asyncio.get_running_loop().create_future()
+        self.updates: asyncio.Queue[Update] = asyncio.Queue()
+        self.sample_ids: list[Any] = []
+
+    def send(self, reply: HttpReply) -> None:
+        if not self.future.done():
+            self.future.set_result(reply)
+
+    def done(self, reply: WorkerReply) -> None:
+        if self.parse_only:
+            self.updates.put_nowait(reply)
+        else:
+            super().done(reply)
+
+    def on_parsed(self, context: Any) -> None:
+        self.sample_ids = context
+
+    def on_outcomes(self, start: int, outcomes: Sequence[Outcome]) -> None:
+        self.updates.put_nowait((start, outcomes))
+
+
+async def start_stream(pipeline: RequestPipeline, inbound: AsgiRequest) -> HttpReply | AsyncIterator[bytes]:
+    """Start a batch whose results are sent one by one: its JSON lines, or the reply to a request that is refused."""
+    inbound.plain, inbound.parse_only = False, True
+    inbound.choices = tuple(choice for choice in inbound.choices if FORMATS[choice[0]].name == "v1")
+    inbound.endpoint.dispatcher.submit(inbound)
+    first = await inbound.updates.get()
+    if isinstance(first, WorkerReply) and first.status:
+        pipeline.respond(inbound, first)
+        return await inbound.future
+    return _lines(pipeline, inbound, first)
+
+
+async def _lines(pipeline: RequestPipeline, inbound: AsgiRequest, first: Update) -> AsyncIterator[bytes]:
+    """One line for each result; the last line has their number."""
+    description = inbound.endpoint.dispatcher.description
+    assert description is not None
+    reward = RewardInfo(description.name, description.version, description.parameters)
+    item = first
+    try:
+        while not isinstance(item, WorkerReply):
+            start, outcomes = item
+            yield b"".join(
+                json_bytes({"index": start + i, **result_of(outcome, inbound.sample_ids[start + i], reward)})
+                + b"\n"
+                for i, outcome in enumerate(outcomes)
+            )
+            item = await inbound.updates.get()
+        if item.status:  # it failed midway: without a last line the caller knows that the stream was cut off
+            pipeline.respond(inbound, item)
+            return
+        pipeline.record_streamed(inbound, item)
+        yield json_bytes({"done": len(item.outcomes)}) + b"\n"
+    finally:
+        pipeline.abandon(inbound)

@@ -1,0 +1,27 @@
+"""The nouns that flow through everything: messages, samples, results."""
+
+from guerdon.types.messages import FunctionCall, MappingModel, Message, ToolCall, as_messages
+from guerdon.types.results import (
+    EvaluateResult,
+    MetricResult,
+    MetricRewardOutput,
+    Provenance,
+    RewardOutput,
+    StepOutput,
+)
+from guerdon.types.sample import Sample
+
+__all__ = [
+    "EvaluateResult",
+    "FunctionCall",
+    "MappingModel",
+    "Message",
+    "MetricResult",
+    "MetricRewardOutput",
+    "Provenance",
+    "RewardOutput",
+    "Sample",
+    "StepOutput",
+    "ToolCall",
+    "as_messages",
+]

@@ -1,0 +1,139 @@
+"""Messages of a conversation, in OpenAI's chat form."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from guerdon.checks import reason_of
+from guerdon.errors import InputError
+
+# Validators are built at the first use of a model (defer_build): a fifth of what importing guerdon costs.
+
+
+class MappingModel(BaseModel):
+    """A model that reads both ways: ``r.role`` and ``r["role"]``, ``r.get("role")``, ``dict(r)``.
+
+    As a mapping it holds the fields that were given, so ``"name" in message`` is true only of a message
+    that has a name.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=(), defer_build=True)
+
+    def _mapping(self) -> dict[str, Any]:
+        given = self.model_fields_set
+        view = {k: v for k, v in self.__dict__.items() if k in given}
+        if self.__pydantic_extra__:
+            view.update(self.__pydantic_extra__)
+        return view
+
+    def __getitem__(self, key: str) -> Any:
+        return self._mapping()[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._mapping()
+
+    def __iter__(self) -> Iterator[str]:  # type: ignore[override]
+        return iter(self._mapping())
+
+    def __len__(self) -> int:
+        return len(self._mapping())
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self._mapping().get(key, default)
+
+    def keys(self) -> KeysView[str]:
+        return self._mapping().keys()
+
+    def values(self) -> ValuesView[Any]:
+        return self._mapping().values()
+
+    def items(self) -> ItemsView[str, Any]:
+        return self._mapping().items()
+
+    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+        yield from self._mapping().items()
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        yield from self._mapping().items()
+
+
+class FunctionCall(MappingModel):
+    """The function half of a tool call, in OpenAI's chat form."""
+
+    name: str
+    arguments: str | dict[str, Any] = ""
+
+
+class ToolCall(MappingModel):
+    """One tool call of an assistant's message, in OpenAI's chat form."""
+
+    function: FunctionCall
+    id: str | None = None
+    type: str = "function"
+
+
+class Message(MappingModel):
+    """One message of a conversation, in OpenAI's chat form; other keys are kept.
+
+    Reads as attributes and as a mapping, and cannot be changed, so that a reward cannot alter what
+    another one sees.
+
+    >>> m = Message(role="user", content="What is 2 + 2?")
+    >>> m.role, m["content"], m.get("name", "nobody"), dict(m)
+    ('user', 'What is 2 + 2?', 'nobody', {'role': 'user', 'content': 'What is 2 + 2?'})
+    """
+
+    role: str = Field(strict=True)
+    content: Annotated[str, Field(strict=True)] | list[dict[str, Any]] | None = ""
+    name: str | None = None
+    tool_calls: list[ToolCall] | None = None
+    tool_call_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The content as one string: the text parts joined, an absent content as ``""``."""
+        if isinstance(self.content, str):
+            return self.content
+        parts = self.content or []
+        return "".join(t for part in parts if isinstance(t := part.get("text"), str))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A fresh plain dict with the keys that were given."""
+        return self.model_dump(exclude_unset=True)
+
+
+# Registered, not inherited: pydantic's metaclass and Mapping's would clash, and `match` needs only this.
+Mapping.register(MappingModel)
+
+
+def as_messages(value: Any, what: str = "messages") -> list[Message]:
+    """A list of messages from a list of mappings or Message objects.
+
+    Raises InputError with the index and the field that is wrong.
+    """
+    if type(value) is not list and (
+        isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence)
+    ):
+        raise InputError(
+            f"{what} must be a list of messages such as "
+            f'[{{"role": "user", "content": "…"}}], not {type(value).__name__}'
+        )
+    messages: list[Message] = []
+    for i, item in enumerate(value):
+        if type(item) is Message:
+            messages.append(item)
+            continue
+        if type(item) is not dict and not isinstance(item, Mapping):
+            raise InputError(
+                f"{what}[{i}] must be an object with a role and a content, not {type(item).__name__}"
+            )
+        try:
+            messages.append(Message(**item))
+        except ValidationError as error:
+            raise InputError(f"{what}[{i}].{reason_of(error)}") from None
+        except TypeError:
+            raise InputError(f"{what}[{i}] has a key that is no string") from None
+    return messages
