@@ -70,7 +70,7 @@ def group(response: str) -> float:
 def test_the_error_says_where() -> None:
     result = RewardFunction(chained)(response="")
     line = chained.__code__.co_firstlineno + 4
-    assert result.error == f"ValueError: second (test_hostile_rewards.py, line {line})"
+    assert result.error == f"ValueError: second (test_reward_evaluation.py, line {line})"
 
 
 def raising(error: BaseException) -> Callable[..., Any]:

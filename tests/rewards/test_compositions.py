@@ -101,13 +101,27 @@ def test_partial_accuracy_is_not_right() -> None:
         ("<think>a</think><answer>42</answer>", {}, 1.5),
         ("<think>a</think><answer>42</answer>", {"format_weight": "1"}, 2.0),
         ("<think>a</think> 42", {"template": "think", "outside": "after"}, 1.5),
-        ("<think>a</think> 42", {"partial": True}, 1.2),
+        ("<think>a</think> 42", {"scoring": "fraction"}, 1.2),
         ("a</think><answer>42</answer>", {"prefix": "<think>"}, 1.5),
         ("42", {"accuracy_weight": 3}, 3.0),
     ],
 )
 def test_accuracy_and_format(response: str, parameters: dict[str, Any], score: float) -> None:
     assert made("accuracy_format", **parameters)(response=response).unwrap() == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("response", "parameters", "score"),
+    [
+        ("<answer>[1, 2]</answer>", {"accuracy_scoring": "fraction"}, 0.8),
+        ("<answer>[1, 2]</answer>", {"scoring": "fraction"}, 0.2),
+        ("<answer>[1, 2]</answer>", {"scoring": "fraction", "accuracy_scoring": "fraction"}, 1.0),
+    ],
+)
+def test_partial_credit_of_each_part(response: str, parameters: dict[str, Any], score: float) -> None:
+    """Half of the format's weight is for two tags and the rest; one tag of two is 2 of 5."""
+    reward = guerdon.get_reward_function("accuracy_format", accuracy="number_list", **parameters)
+    assert reward(response=response, ground_truth=[1, 2, 3]).unwrap() == pytest.approx(score)
 
 
 def test_the_example_of_dapo() -> None:

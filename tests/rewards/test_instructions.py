@@ -89,7 +89,7 @@ def test_shapes_of_rows(columns: dict[str, Any]) -> None:
             '"keyword:existance" is no kind of instruction; the nearest known ones are keywords:existence, ',
         ),
         ({"instruction_id_list": [COMMA], "mode": "lax"}, "mode must be one of strict, loose"),
-        ({"instruction_id_list": [COMMA], "scoring": "any"}, "scoring must be one of all, share"),
+        ({"instruction_id_list": [COMMA], "scoring": "any"}, "scoring must be one of all, fraction"),
         ({"instruction_id_list": [COMMA], "skip_thinking": "perhaps"}, "skip_thinking must be true or false"),
         ({"instruction_id_list": [COMMA], "extra_kinds": ["a"]}, "extra_kinds must be functions by id"),
     ],
@@ -103,7 +103,7 @@ def test_rows_that_cannot_be_read(columns: dict[str, Any], says: str) -> None:
 def test_metrics_carry_the_ids_and_say_what_was_found() -> None:
     ids = [COMMA, WORDS, WORDS]
     arguments = [{}, FEW, {"num_words": 2, "relation": "at least"}]
-    result = instructions("one, two three", instruction_id_list=ids, kwargs=arguments, scoring="share")
+    result = instructions("one, two three", instruction_id_list=ids, kwargs=arguments, scoring="fraction")
     found = {name: (metric.score, metric.success, metric.reason) for name, metric in result.metrics.items()}
     assert found == {
         COMMA: (0.0, False, "commas: 1"),

@@ -40,7 +40,7 @@ def test_a_ground_truth_that_is_no_list(gold: Any, says: str) -> None:
         ({"tolerance": -1}, "tolerance must be a number of 0 or more, not -1"),
         ({"tolerance": "wide"}, "tolerance must be a number of 0 or more"),
         ({"duplicates": "twice"}, "duplicates must be one of count, ignore"),
-        ({"scoring": "most"}, "scoring must be one of all, share"),
+        ({"scoring": "most"}, "scoring must be one of all, fraction"),
         ({"order_matters": "maybe"}, "order_matters must be true or false"),
         ({"extract": "end"}, "extract knows boxed"),
     ],
@@ -55,15 +55,15 @@ def test_parameters_that_make_no_sense(given: dict[str, Any], says: str) -> None
     ("response", "gold", "given", "score", "precision", "recall"),
     [
         ("[1, 2]", [1, 2], {}, 1.0, 1.0, 1.0),
-        ("[1, 2]", [1, 2, 3, 4], {"scoring": "share"}, 2 / 3, 1.0, 0.5),
-        ("[1, 2, 3, 4]", [1, 2], {"scoring": "share"}, 2 / 3, 0.5, 1.0),
-        ("[2, 1, 3]", [1, 2, 3], {"scoring": "share", "order_matters": True}, 1 / 3, 1 / 3, 1 / 3),
-        ("[1, 1, 2]", [1, 2, 2], {"scoring": "share"}, 2 / 3, 2 / 3, 2 / 3),
-        ("[1, 1, 2]", [1, 2, 2], {"scoring": "share", "duplicates": "ignore"}, 1.0, 1.0, 1.0),
+        ("[1, 2]", [1, 2, 3, 4], {"scoring": "fraction"}, 2 / 3, 1.0, 0.5),
+        ("[1, 2, 3, 4]", [1, 2], {"scoring": "fraction"}, 2 / 3, 0.5, 1.0),
+        ("[2, 1, 3]", [1, 2, 3], {"scoring": "fraction", "order_matters": True}, 1 / 3, 1 / 3, 1 / 3),
+        ("[1, 1, 2]", [1, 2, 2], {"scoring": "fraction"}, 2 / 3, 2 / 3, 2 / 3),
+        ("[1, 1, 2]", [1, 2, 2], {"scoring": "fraction", "duplicates": "ignore"}, 1.0, 1.0, 1.0),
         # Each number is used once: 1.4 is near to 1 and to 2, 1 only to 1.
         ("[1, 1.4]", [1, 2], {"tolerance": 0.6}, 1.0, 1.0, 1.0),
-        ("[1.5, 1.5]", [1, 9], {"scoring": "share", "tolerance": 0.5}, 0.5, 0.5, 0.5),
-        ("no list", [1], {"scoring": "share"}, 0.0, 0.0, 0.0),
+        ("[1.5, 1.5]", [1, 9], {"scoring": "fraction", "tolerance": 0.5}, 0.5, 0.5, 0.5),
+        ("no list", [1], {"scoring": "fraction"}, 0.0, 0.0, 0.0),
     ],
 )
 def test_shares(

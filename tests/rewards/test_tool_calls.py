@@ -110,7 +110,7 @@ def test_a_native_call_without_a_name_is_broken() -> None:
     ],
 )
 def test_partial_scores(response: str, truth: Any, order: str, f1: float) -> None:
-    result = tool_calls(response=response, ground_truth=truth, order=order, scoring="partial")
+    result = tool_calls(response=response, ground_truth=truth, order=order, scoring="fraction")
     assert result.unwrap() == pytest.approx(f1)
     exact = tool_calls(response=response, ground_truth=truth, order=order)
     assert exact.unwrap() == float(f1 == 1.0)
@@ -325,5 +325,5 @@ def test_the_samples_of_eval_protocol(data_dir: Path) -> None:
 
 
 def test_the_path_resolves_with_parameters() -> None:
-    reward = guerdon.get_reward_function("tool_calls", scoring="partial")
+    reward = guerdon.get_reward_function("tool_calls", scoring="fraction")
     assert reward(response="[f(a=1)]", ground_truth="[f(a=2)]").score == 0.5

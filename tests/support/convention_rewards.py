@@ -233,5 +233,5 @@ MESSAGES = ROW["messages"]
 OBJECTS = [Message(**m) for m in MESSAGES]  # type: ignore[attr-defined]
 
 
-async def awaited(value: Any) -> Any:
+async def value_of(value: Any) -> Any:
     return await value

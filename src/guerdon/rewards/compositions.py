@@ -106,16 +106,18 @@ def accuracy_format(
     template: str | Sequence[str] = ("think", "answer"),
     outside: str = "nothing",
     prefix: str = "",
-    partial: bool = False,
+    scoring: str = "all",
+    accuracy_scoring: str | None = None,
     accuracy_weight: float = 1.0,
     format_weight: float = 0.5,
     **parameters: Any,
 ) -> RewardFunction:
     """Scores accuracy plus format: the weighted sum of the two.
 
-    ``template``, ``outside``, ``prefix`` and ``partial`` are those of the reward ``format``; further parameters are
-    those of the reward ``accuracy``. Format weighs half by default, so that a wrong answer in perfect form earns
-    less than a right one without; with ``format_weight=1``, as in the paper, the two earn the same.
+    ``template``, ``outside``, ``prefix`` and ``scoring`` are those of the reward ``format``; further parameters are
+    those of the reward ``accuracy``, and ``accuracy_scoring`` is its ``scoring``. Format weighs half by default, so
+    that a wrong answer in perfect form earns less than a right one without; with ``format_weight=1``, as in the
+    paper, the two earn the same.
 
     Scale: 0 to 1.5; 0 to the sum of the weights where they are set.
 
@@ -132,8 +134,10 @@ def accuracy_format(
     >>> [reward(response=text).score for text in (right, "42", right.replace("42", "41"), "41")]
     [1.5, 1.0, 0.5, 0.0]
     """
+    if accuracy_scoring is not None:
+        parameters["scoring"] = accuracy_scoring
     correct = resolve(accuracy, **parameters)
-    shaped = resolve(form, template=template, outside=outside, prefix=prefix, partial=partial)
+    shaped = resolve(form, template=template, outside=outside, prefix=prefix, scoring=scoring)
     weights = any_number(accuracy_weight, "accuracy_weight"), any_number(format_weight, "format_weight")
     made = weights[0] * correct + weights[1] * shaped
     ends = [end + more for end in _scaled_ends(correct, weights[0]) for more in (0.0, weights[1])]

@@ -15,6 +15,7 @@ from guerdon.types import EvaluateResult, MetricResult
 
 DEFAULT_TEMPLATE = ("think", "answer")
 OUTSIDE = ("nothing", "after", "anything")
+SCORINGS = ("all", "fraction")
 _TAG_NAME = r"[A-Za-z_][\w.-]*"
 _LAYOUT = re.compile(rf"\s*(?:<({_TAG_NAME})>[^<]*</\1>\s*)+")
 
@@ -28,7 +29,7 @@ def format(
     anywhere: bool = False,
     prefix: str = "",
     outside: str = "nothing",
-    partial: bool = False,
+    scoring: str = "all",
 ) -> EvaluateResult:
     """Scores 1 where the response has the wanted form, else 0, and says what is wrong.
 
@@ -46,11 +47,11 @@ def format(
     outside of the tags: ``nothing``, anything ``after`` the last one, or ``anything``. So the template ``think``
     with text after it is the layout of reasoning models: ``<think>…</think>`` and then the answer.
 
-    ``partial`` pays a template in parts: a tag that is in order counts two, one that is only opened or only closed
-    counts one, all of it being as the template counts one more, out of as many as there can be. A tag that is
-    repeated or out of order counts nothing.
+    ``scoring="fraction"`` scores a template in parts: a tag that is in order counts two, one that is only opened or
+    only closed counts one, and one more is counted where all is as the template; the sum is divided by the most
+    that there can be. A tag that is repeated or out of order counts nothing.
 
-    Scale: 0 or 1; with ``partial`` 0 to 1.
+    Scale: 0 or 1; 0 to 1 with ``scoring="fraction"``.
 
     A template gives a metric for each tag, and ``outside`` for the text around them.
 
@@ -66,7 +67,7 @@ def format(
     '<think> is missing'
     >>> format("<think>6 times 7</think> It is 42.", template="think", outside="after").score
     1.0
-    >>> format("6 times 7</think><answer>42</answer>", partial=True).score
+    >>> format("6 times 7</think><answer>42</answer>", scoring="fraction").score
     0.6
     >>> format("42", pattern="[0-9]+").score, format("It is 42.", pattern="[0-9]+", anywhere=True).score
     (1.0, 1.0)
@@ -75,7 +76,10 @@ def format(
     if not isinstance(prefix, str):
         raise InputError(f"prefix must be text, not {shown(prefix)}")
     text = prefix + response_text(response)
-    allowed, in_parts = one_of(outside, OUTSIDE, "outside"), yes_or_no(partial, "partial")
+    allowed, in_parts = (
+        one_of(outside, OUTSIDE, "outside"),
+        one_of(scoring, SCORINGS, "scoring") == "fraction",
+    )
     if pattern is None:
         if search:
             raise InputError("anywhere belongs to a pattern; a template is the whole response")
@@ -84,7 +88,7 @@ def format(
     if template is not None:
         raise InputError("give either a pattern or a template")
     if in_parts or allowed != "nothing":
-        raise InputError("outside and partial belong to a template, not to a pattern")
+        raise InputError("outside and scoring belong to a template, not to a pattern")
     if not isinstance(pattern, str):
         raise InputError(f"pattern must be text, not {shown(pattern)}; quote it")
     compiled = _compiled(pattern)

@@ -17,7 +17,7 @@ from guerdon.rewards.common.parameters import non_negative, one_of, response_tex
 from guerdon.types import EvaluateResult, MetricResult
 
 DUPLICATES = ("count", "ignore")
-SCORINGS = ("all", "share")
+SCORINGS = ("all", "fraction")
 PLACES = ("boxed", "tag", "hashes", "label", "phrase", "all")
 MAX_NUMBERS = 10_000
 _READ = 100_000
@@ -54,7 +54,7 @@ def number_list(
 
     The numbers are compared as exact values, as a set in which each number counts as often as it comes;
     ``duplicates="ignore"`` counts it once, ``order_matters`` compares place by place. ``tolerance`` is how far
-    apart two numbers may lie, absolutely. ``scoring="share"`` pays a part for a part: the harmonic mean of
+    apart two numbers may lie, absolutely. ``scoring="fraction"`` gives partial credit: the harmonic mean of
     the share of given numbers that are right and the share of right numbers that are given.
 
     The list is looked for in boxes (several make one list), in ``<answer>``, after ``####``, after
@@ -66,7 +66,7 @@ def number_list(
 
     The ground truth is a list of numbers, a number, or such a text.
 
-    Scale: 0 or 1; 0 to 1 with ``scoring="share"``.
+    Scale: 0 or 1; 0 to 1 with ``scoring="fraction"``.
 
     The metrics ``precision`` and ``recall`` are the shares of given numbers that are right and of right
     numbers that are given; ``answer_found`` says whether there was a list.
@@ -77,13 +77,13 @@ def number_list(
 
     >>> number_list("They are 3, 1 and 2.0.", [1, 2, 3]).score
     1.0
-    >>> number_list(r"\boxed{[1, 2]}", "1, 2, 3", scoring="share").score
+    >>> number_list(r"\boxed{[1, 2]}", "1, 2, 3", scoring="fraction").score
     0.8
     """
     ordered = yes_or_no(order_matters, "order_matters")
     once = one_of(duplicates, DUPLICATES, "duplicates") == "ignore"
     slack = Fraction(repr(non_negative(tolerance, "tolerance") or 0))
-    shares = one_of(scoring, SCORINGS, "scoring") == "share"
+    in_parts = one_of(scoring, SCORINGS, "scoring") == "fraction"
     gold = _gold(ground_truth)
     mine = _given(readable(response_text(response))[-_READ:], places(extract, PLACES))
     if mine is None:
@@ -93,7 +93,7 @@ def number_list(
     right = _in_place(mine, gold, slack) if ordered else _in_common(mine, gold, slack)
     precision, recall = right / len(mine), right / len(gold)
     f1 = 2 * right / (len(mine) + len(gold))
-    score = f1 if shares else float(right == len(mine) == len(gold))
+    score = f1 if in_parts else float(right == len(mine) == len(gold))
     reason = f"{right} of {len(gold)} right, {len(mine)} given"
     return EvaluateResult(score, reason=reason, metrics=_metrics(precision, recall, True))
 

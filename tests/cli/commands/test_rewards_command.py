@@ -95,7 +95,8 @@ def test_show_a_composition_with_parameters(guerdon: Run) -> None:
         "template",
         "outside",
         "prefix",
-        "partial",
+        "scoring",
+        "accuracy_scoring",
         "accuracy_weight",
         "format_weight",
     ]

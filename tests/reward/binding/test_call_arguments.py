@@ -28,6 +28,7 @@ from support.convention_rewards import (
     trl_chat,
     trl_strings,
     tunix_kwargs,
+    value_of,
     verl,
 )
 
@@ -63,7 +64,7 @@ def test_direct_calls(target: Any, args: tuple[Any, ...], kwargs: Mapping[str, A
     if not isinstance(target, type):
         awaited = RewardFunction(as_async(target))(*args, **kwargs)
         assert inspect.isawaitable(awaited)
-        assert asyncio.run(awaited(awaited)).unwrap() == 1.0
+        assert asyncio.run(value_of(awaited)).unwrap() == 1.0
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_direct_calls(target: Any, args: tuple[Any, ...], kwargs: Mapping[str, A
 def test_direct_calls_of_batches(target: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     assert [r.unwrap() for r in RewardFunction(target)(*args, **kwargs)] == [1.0, 0.0]
     awaited = RewardFunction(as_async(target))(*args, **kwargs)
-    assert [r.unwrap() for r in asyncio.run(awaited(awaited))] == [1.0, 0.0]
+    assert [r.unwrap() for r in asyncio.run(value_of(awaited))] == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(

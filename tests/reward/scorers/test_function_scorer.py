@@ -15,7 +15,7 @@ from guerdon import (
 from support.convention_rewards import (
     MESSAGES,
     as_async,
-    awaited,
+    value_of,
 )
 
 # Metadata schemas
@@ -45,7 +45,7 @@ def test_a_schema_checks_converts_and_fills_in(asynchronous: bool) -> None:
         row = {"messages": MESSAGES, "level": "3"}
         assert reward.evaluate(Sample.from_row(row)).unwrap() == 10.0
         called = [reward(messages=MESSAGES, metadata={"level": 3}), reward(messages=MESSAGES, level=3)]
-        results = [asyncio.run(awaited(r)) if asynchronous else r for r in called]
+        results = [asyncio.run(value_of(r)) if asynchronous else r for r in called]
         assert [r.unwrap() for r in results] == [10.0, 10.0]
         result = reward.evaluate(Sample.from_row({"messages": MESSAGES, "level": "high"}))
         assert (result.score, result.error_kind) == (None, "input")

@@ -16,7 +16,7 @@ from guerdon.rewards.instructions.row import instructions_of
 from guerdon.types import EvaluateResult, MetricResult
 
 MODES = ("strict", "loose")
-SCORINGS = ("all", "share")
+SCORINGS = ("all", "fraction")
 _FAMILIES = (
     form,
     functions,
@@ -50,7 +50,7 @@ def instructions(
     follows the instruction: as it is, without its first line, without its last, without both, and each of
     these without asterisks. An empty response follows nothing.
 
-    ``scoring="all"`` gives 1 where every instruction is followed, else 0; ``scoring="share"`` the share that is.
+    ``scoring="all"`` gives 1 where every instruction is followed, else 0; ``scoring="fraction"`` the fraction of them.
     With ``skip_thinking`` what stands before ``</think>`` is not looked at, and a ``<think>`` that is never
     closed leaves an empty response. ``extra_kinds`` adds kinds of one's own: functions by id, called with the
     text and the arguments by name, that say whether the text follows.
@@ -69,12 +69,12 @@ def instructions(
     1.0
     >>> words = {"num_words": 3, "relation": "at least"}
     >>> ids = ["punctuation:no_comma", "length_constraints:number_words"]
-    >>> instructions("No way", instruction_id_list=ids, kwargs=[{}, words], scoring="share").score
+    >>> instructions("No way", instruction_id_list=ids, kwargs=[{}, words], scoring="fraction").score
     0.5
     """
     text = response_text(response)
     loose = one_of(mode, MODES, "mode") == "loose"
-    share = one_of(scoring, SCORINGS, "scoring") == "share"
+    in_parts = one_of(scoring, SCORINGS, "scoring") == "fraction"
     wanted = instructions_of(instruction_id_list, kwargs, ground_truth, _kinds(extra_kinds))
     if not wanted:
         return EvaluateResult(None, reason="the row asks for no instruction")
@@ -87,7 +87,7 @@ def instructions(
         for name, finding in zip(_names(wanted), findings, strict=True)
     }
     followed = sum(finding.followed for finding in findings)
-    score = followed / len(wanted) if share else float(followed == len(wanted))
+    score = followed / len(wanted) if in_parts else float(followed == len(wanted))
     return EvaluateResult(score, reason=_reason(metrics), metrics=metrics)
 
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from guerdon.errors import InvalidResultError, RemoteError
 from guerdon.retry_timing import backoff, retry_after
 from guerdon.rewards.common.http import library
-from guerdon.rewards.judge.cache import VerdictCache
 from guerdon.rewards.judge.endpoint import KNOWN, JudgeEndpoint
-from guerdon.rewards.judge.prompts import JudgeQuestion
+from guerdon.rewards.judge.prompts import VERSION, JudgeQuestion
+from guerdon.rewards.judge.settings import JudgeSettings
 from guerdon.rewards.judge.verdicts import Judgement, bounded, read, schema_of
+from guerdon.types import MetricResult
 
 if TYPE_CHECKING:
     import aiohttp
@@ -59,21 +60,36 @@ class Usage:
         self.completion_tokens += given
         self.tokens_reported = self.tokens_reported or bool(asked or given)
 
+    def metrics(self, settings: JudgeSettings) -> dict[str, MetricResult]:
+        """Who judged and what the judgement cost."""
+        who = f"{settings.endpoint.model}, prompts {VERSION}"
+        found = {
+            "judge": MetricResult(VERSION, reason=who),
+            "requests": MetricResult(self.requests),
+            "cached": MetricResult(self.cached),
+        }
+        if self.tokens_reported or not self.requests:
+            found["prompt_tokens"] = MetricResult(self.prompt_tokens)
+            found["completion_tokens"] = MetricResult(self.completion_tokens)
+            if (price := settings.price(self.prompt_tokens, self.completion_tokens)) is not None:
+                found["cost"] = MetricResult(price)
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeClient:
-    """How a judge is asked; one for all questions of a judgement."""
+    """Asks a judge over HTTP; one client for all questions of a judgement."""
 
-    endpoint: JudgeEndpoint
+    settings: JudgeSettings
     session: aiohttp.ClientSession
     usage: Usage
-    temperature: float
-    max_tokens: int
-    retries: int
-    request_seconds: float
     ends: float
     """When the judgement must be over, by the monotonic clock."""
-    cache: VerdictCache | None = None
+
+    @property
+    def endpoint(self) -> JudgeEndpoint:
+        """Where the judge is."""
+        return self.settings.endpoint
 
     async def judgement(self, question: JudgeQuestion, seed: int) -> Judgement:
         """The verdict on a question. A message without one is asked for once more, under another seed.
@@ -91,37 +107,38 @@ class JudgeClient:
         request = {
             "model": self.endpoint.model,
             "messages": list(question.messages),
-            "temperature": self.temperature,
+            "temperature": self.settings.temperature,
             "seed": seed,
-            "max_tokens": self.max_tokens,
+            "max_tokens": self.settings.max_tokens,
         }
-        if self.cache is None:
+        cache = self.settings.cache
+        if cache is None:
             return read(await self._message(request, question), question)
-        key = self.cache.key(self.endpoint.address, {**request, "schema": schema_of(question)})
-        if (kept := await self.cache.get(key)) is not None:
+        key = cache.key(self.endpoint.address, {**request, "schema": schema_of(question)})
+        if (kept := await cache.get(key)) is not None:
             self.usage.cached += 1
             return read(kept, question)
         message = await self._message(request, question)
         judgement = read(message, question)
-        await self.cache.put(key, message)
+        await cache.put(key, message)
         return judgement
 
     async def _message(self, request: Mapping[str, Any], question: JudgeQuestion) -> str:
         """The judge's message, after as many requests as it takes to learn what its server takes."""
-        ways = KNOWN.of(self.endpoint)
+        server = KNOWN.of(self.endpoint)
         while True:
-            body = ways.body(request, schema_of(question))
+            body = server.body(request, schema_of(question))
             status, answer = await self._answer(body)
             if status == 200:
-                KNOWN.learn(self.endpoint, ways)
+                KNOWN.learn(self.endpoint, server)
                 return message_of(answer)
             complaint = self._complaint(answer)
             too_long = _TOO_LONG.search(complaint) is not None
-            other = ways.after(complaint, body, may_lower=not too_long) if status in _REFUSED_FORM else None
+            other = server.after(complaint, body, may_lower=not too_long) if status in _REFUSED_FORM else None
             if other is None:
                 hint = "; max_characters= shortens what it reads" if too_long else _HINTS.get(status, "")
                 raise RemoteError(f"{self.endpoint.url} answered {status}: {complaint}{hint}", status=status)
-            ways = other
+            server = other
 
     async def _answer(self, body: Mapping[str, Any]) -> tuple[int, Any]:
         """The status and the JSON of an answer that is no fault. Raises RemoteError where every try ended in one."""
@@ -132,7 +149,7 @@ class JudgeClient:
             self.usage.requests += 1
             wait = 0.0
             try:
-                async with asyncio.timeout(self.request_seconds):
+                async with asyncio.timeout(self.settings.request_seconds):
                     status, headers, content = await self._once(data)
             except (TimeoutError, OSError, library().ClientError) as error:
                 fault = f"{self.endpoint.url} {self._broke_off(error)}"
@@ -168,7 +185,7 @@ class JudgeClient:
     async def _pause(self, fault: str, tries: int, asked: float) -> None:
         """Wait until the next try. Raises RemoteError where there is to be none, or not in time."""
         times = f" ({tries} tries)" if tries > 1 else ""
-        if tries > self.retries:
+        if tries > self.settings.retries:
             raise RemoteError(f"{fault}{times}")
         wait = max(asked, backoff(tries, first=FIRST_WAIT, longest=LONGEST_WAIT))
         if time.monotonic() + wait >= self.ends:
@@ -186,7 +203,7 @@ class JudgeClient:
 
     def _broke_off(self, error: BaseException) -> str:
         if isinstance(error, TimeoutError):
-            return f"did not answer within {self.request_seconds:g} s"
+            return f"did not answer within {self.settings.request_seconds:g} s"
         inner = getattr(error, "os_error", error)
         reason = getattr(inner, "strerror", None) or str(inner) or type(error).__name__
         return f"cannot be asked: {reason}"

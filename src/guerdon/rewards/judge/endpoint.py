@@ -1,4 +1,4 @@
-"""Where a judge is, and what it takes to ask it: its address, its model, its key, and the ways of its server."""
+"""Where a judge is and what its server understands: address, model, key, capabilities."""
 
 from __future__ import annotations
 
@@ -115,12 +115,12 @@ def _checked(address: str) -> str:
     return address.rstrip("/").removesuffix("/chat/completions")
 
 
-# The ways of a server.
+# What a server understands.
 
 
 @dataclass(frozen=True, slots=True)
 class ServerCapabilities:
-    """What a server takes of what a request may hold, as far as it is known."""
+    """The request options that a server understands, as far as they are known."""
 
     mode: str = MODES[0]
     tokens: str = "max_tokens"
@@ -158,17 +158,17 @@ class ServerCapabilities:
 
 
 class _KnownServers:
-    """The ways of the servers that were asked in this process."""
+    """The capabilities of the servers that were asked in this process."""
 
     def __init__(self) -> None:
         # Private and mutable, so that it is no part of the reward's version.
-        self._ways: dict[tuple[str, str], ServerCapabilities] = {}
+        self._capabilities: dict[tuple[str, str], ServerCapabilities] = {}
 
     def of(self, endpoint: JudgeEndpoint) -> ServerCapabilities:
-        return self._ways.get((endpoint.address, endpoint.model), ServerCapabilities())
+        return self._capabilities.get((endpoint.address, endpoint.model), ServerCapabilities())
 
-    def learn(self, endpoint: JudgeEndpoint, ways: ServerCapabilities) -> None:
-        self._ways[endpoint.address, endpoint.model] = ways
+    def learn(self, endpoint: JudgeEndpoint, found: ServerCapabilities) -> None:
+        self._capabilities[endpoint.address, endpoint.model] = found
 
 
 KNOWN = _KnownServers()

@@ -1,91 +1,94 @@
-"""How often, how long and at what price a judge is asked: the numbers among the reward's parameters, read."""
+"""The judge's parameters, validated: who judges, what is asked, how often, for how long and at what price."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.rewards.common.parameters import non_negative, one_of, shown
+from guerdon.rewards.common.parameters import non_negative, one_of, shown, yes_or_no
 from guerdon.rewards.judge.cache import VerdictCache
-from guerdon.rewards.judge.client import Usage
-from guerdon.rewards.judge.endpoint import JudgeEndpoint
-from guerdon.rewards.judge.prompts import VERSION
+from guerdon.rewards.judge.endpoint import JudgeEndpoint, endpoint
+from guerdon.rewards.judge.prompts import FIELDS
 from guerdon.rewards.judge.votes import VOTINGS
-from guerdon.types import MetricResult
 
 CACHE = "GUERDON_JUDGE_CACHE"
+KINDS = tuple(FIELDS)
+MOST_POINTS = 100
+MOST_VOTES = 32
+LEAST_CHARACTERS, MOST_CHARACTERS = 100, 10_000_000
 _MILLION = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSettings:
-    """How a judge is asked."""
+    """The parameters of the reward ``judge``; docs/judge.md describes each."""
 
+    endpoint: JudgeEndpoint
     votes: int
     voting: str
     temperature: float
     seed: int
+    """The seed of the first vote; each further vote adds one."""
     max_tokens: int
     retries: int
     request_seconds: float
+    """Seconds for one request."""
     seconds: float
+    """Seconds for the whole judgement."""
     prompt_price: float | None
+    """For a million tokens, as is ``completion_price``."""
     completion_price: float | None
     cache: VerdictCache | None
+    kind: str
+    points: int
+    system_prompt: str | None
+    template: str | None
+    reasoning: bool
+    max_characters: int
+    """Characters of the response, and of the conversation, that are shown."""
 
-    def costs(self, endpoint: JudgeEndpoint, usage: Usage) -> dict[str, MetricResult]:
-        """What a judgement cost, and who gave it."""
-        who = f"{endpoint.model}, prompts {VERSION}"
-        found = {
-            "judge": MetricResult(VERSION, reason=who),
-            "requests": MetricResult(usage.requests),
-            "cached": MetricResult(usage.cached),
-        }
-        if usage.tokens_reported or not usage.requests:
-            found["prompt_tokens"] = MetricResult(usage.prompt_tokens)
-            found["completion_tokens"] = MetricResult(usage.completion_tokens)
-            if self.prompt_price is not None or self.completion_price is not None:
-                asked = usage.prompt_tokens * (self.prompt_price or 0.0)
-                given = usage.completion_tokens * (self.completion_price or 0.0)
-                found["cost"] = MetricResult((asked + given) / _MILLION)
-        return found
+    @classmethod
+    def from_parameters(cls, given: Mapping[str, Any]) -> JudgeSettings:
+        """The settings from the reward's parameters by name; numbers may be text.
 
+        Raises InputError for a value that is out of range or of the wrong kind.
+        """
+        asked = endpoint(given["base_url"], given["model"], given["key_variable"])
+        votes = whole(given["votes"], "votes", 1, MOST_VOTES)
+        heat = non_negative(given["temperature"], "temperature")
+        return cls(
+            endpoint=asked,
+            cache=_cache(given["cache"]),
+            votes=votes,
+            voting=one_of(given["voting"], VOTINGS, "voting"),
+            temperature=heat if heat is not None else 0.0 if votes == 1 else 1.0,
+            seed=whole(given["seed"], "seed", 0, 1 << 30),
+            max_tokens=whole(given["max_tokens"], "max_tokens", 16, _MILLION),
+            retries=whole(given["retries"], "retries", 0, 100),
+            request_seconds=_positive(given["request_seconds"], "request_seconds"),
+            seconds=_positive(given["seconds"], "seconds"),
+            prompt_price=non_negative(given["prompt_price"], "prompt_price"),
+            completion_price=non_negative(given["completion_price"], "completion_price"),
+            kind=one_of(given["kind"], KINDS, "kind"),
+            points=whole(given["points"], "points", 2, MOST_POINTS),
+            system_prompt=_text(given["system_prompt"], "system_prompt"),
+            template=_text(given["template"], "template"),
+            reasoning=yes_or_no(given["reasoning"], "reasoning"),
+            max_characters=whole(
+                given["max_characters"], "max_characters", LEAST_CHARACTERS, MOST_CHARACTERS
+            ),
+        )
 
-def manner(
-    *,
-    votes: Any,
-    voting: Any,
-    temperature: Any,
-    seed: Any,
-    max_tokens: Any,
-    retries: Any,
-    request_seconds: Any,
-    seconds: Any,
-    prompt_price: Any,
-    completion_price: Any,
-    cache: Any,
-) -> JudgeSettings:
-    """The numbers as they come, also as text. Raises InputError for what is out of range."""
-    count = whole(votes, "votes", 1, 32)
-    heat = non_negative(temperature, "temperature")
-    path = cache if cache is not None else os.environ.get(CACHE, "").strip() or None
-    if path is not None and not isinstance(path, str | os.PathLike):
-        raise InputError(f"cache must be the path of a file, not {shown(path)}")
-    return JudgeSettings(
-        votes=count,
-        voting=one_of(voting, VOTINGS, "voting"),
-        temperature=heat if heat is not None else 0.0 if count == 1 else 1.0,
-        seed=whole(seed, "seed", 0, 1 << 30),
-        max_tokens=whole(max_tokens, "max_tokens", 16, _MILLION),
-        retries=whole(retries, "retries", 0, 100),
-        request_seconds=_positive(request_seconds, "request_seconds"),
-        seconds=_positive(seconds, "seconds"),
-        prompt_price=non_negative(prompt_price, "prompt_price"),
-        completion_price=non_negative(completion_price, "completion_price"),
-        cache=None if path is None else VerdictCache(path),
-    )
+    def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """The price of a judgement; None where neither price is set."""
+        if self.prompt_price is None and self.completion_price is None:
+            return None
+        asked = prompt_tokens * (self.prompt_price or 0.0)
+        given = completion_tokens * (self.completion_price or 0.0)
+        return (asked + given) / _MILLION
 
 
 def whole(value: Any, what: str, least: int, most: int) -> int:
@@ -101,3 +104,16 @@ def _positive(value: Any, what: str) -> float:
     if not number:
         raise InputError(f"{what} must be more than 0")
     return number
+
+
+def _text(value: Any, what: str) -> str | None:
+    if value is None or (isinstance(value, str) and value.strip()):
+        return value
+    raise InputError(f"{what} must be a text that is not empty, not {shown(value)}")
+
+
+def _cache(value: Any) -> VerdictCache | None:
+    path = value if value is not None else os.environ.get(CACHE, "").strip() or None
+    if path is not None and not isinstance(path, str | os.PathLike):
+        raise InputError(f"cache must be the path of a file, not {shown(path)}")
+    return None if path is None else VerdictCache(path)

@@ -1,4 +1,4 @@
-"""The matter that is judged, by kind: which questions it makes, and what a judge's verdicts mean for it."""
+"""What is judged, by kind: the questions to the judge, and the score that its verdicts give."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from guerdon.rewards.judge.inputs import (
     response_of,
     text_of_rubric,
 )
-from guerdon.rewards.judge.prompts import DEFAULT_RUBRIC, FIELDS, JudgeQuestion, check_template, question
+from guerdon.rewards.judge.prompts import DEFAULT_RUBRIC, JudgeQuestion, check_template, question
+from guerdon.rewards.judge.settings import JudgeSettings
 from guerdon.rewards.judge.verdicts import Judgement, bounded
 from guerdon.rewards.judge.votes import Vote, of_pair
 from guerdon.types import Message, MetricResult
 
-KINDS = tuple(FIELDS)
 _CRITERION = 200
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeCriteria:
-    """What a response is judged by, as the columns and the parameters give it."""
+    """What a response is judged by, from the row's columns or the parameters."""
 
     ground_truth: Any = None
     rubric: Any = None
@@ -35,62 +35,49 @@ class JudgeCriteria:
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
-    """How it is asked."""
-
-    kind: str
-    points: int
-    system_prompt: str | None
-    template: str | None
-    reasoning: bool
-    most: int
-    """Characters of the response, and of the conversation, that are shown."""
-
-
-@dataclass(frozen=True, slots=True)
 class JudgeTask:
     """A response and what it is judged by."""
 
-    style: Style
+    settings: JudgeSettings
     response: str
     blocks: Mapping[str, str]
     items: tuple[ChecklistItem, ...] = ()
-    rival: str = ""
+    baseline: str = ""
     """Of a pair, the other response."""
 
     def questions(self) -> tuple[JudgeQuestion, ...]:
         """What the judge is asked for one vote: of a pair both orders, else one question."""
-        if self.style.kind != "pairwise":
+        if self.settings.kind != "pairwise":
             return (self._question({"response": self.response}),)
         return (
-            self._question({"response_a": self.response, "response_b": self.rival}),
-            self._question({"response_a": self.rival, "response_b": self.response}),
+            self._question({"response_a": self.response, "response_b": self.baseline}),
+            self._question({"response_a": self.baseline, "response_b": self.response}),
         )
 
     def _question(self, judged: Mapping[str, str]) -> JudgeQuestion:
-        style = self.style
+        settings = self.settings
         return question(
-            style.kind,
+            settings.kind,
             {**self.blocks, **judged},
-            points=style.points,
+            points=settings.points,
             items=len(self.items),
-            system_prompt=style.system_prompt,
-            template=style.template,
+            system_prompt=settings.system_prompt,
+            template=settings.template,
         )
 
     def vote(self, judgements: Sequence[Judgement]) -> Vote:
-        """What the answers to the questions of one vote come to."""
-        if self.style.kind == "pairwise":
+        """The vote that the answers to its questions make."""
+        if self.settings.kind == "pairwise":
             return of_pair(*judgements)
         found = judgements[0]
         value = share(self.items, found.met) if self.items else found.value
         return Vote(value, found.label, found.explanation, found.met)
 
     def metrics(self, votes: Sequence[Vote]) -> dict[str, MetricResult]:
-        """What the votes say of the matter besides the score."""
-        if self.style.kind == "rubric":
+        """The metrics of the votes besides the score."""
+        if self.settings.kind == "rubric":
             values = [vote.value for vote in votes if vote.value is not None]
-            return {"grade": MetricResult(1 + (self.style.points - 1) * sum(values) / len(values))}
+            return {"grade": MetricResult(1 + (self.settings.points - 1) * sum(values) / len(values))}
         if not self.items:
             return {}
         found: dict[str, MetricResult] = {}
@@ -106,31 +93,31 @@ class JudgeTask:
         return {"items_met": MetricResult(together), **found}
 
 
-def task_of(messages: Sequence[Message], against: JudgeCriteria, style: Style) -> JudgeTask:
-    """What there is to judge. Raises InputError where what the kind needs is missing or cannot be read."""
-    kind, most = style.kind, style.most
-    if style.template is not None:
-        check_template(style.template, kind)
-    response = response_of(messages, reasoning=style.reasoning, most=most)
-    reference = reference_of(against.ground_truth)
+def task_of(messages: Sequence[Message], criteria: JudgeCriteria, settings: JudgeSettings) -> JudgeTask:
+    """The task of a row. Raises InputError where a column that the kind needs is missing or unreadable."""
+    kind, most = settings.kind, settings.max_characters
+    if settings.template is not None:
+        check_template(settings.template, kind)
+    response = response_of(messages, reasoning=settings.reasoning, most=most)
+    reference = reference_of(criteria.ground_truth)
     blocks = {"request": request_of(messages, most), "reference": reference}
     if kind == "checklist":
-        given = against.checklist if against.checklist is not None else against.rubric
+        given = criteria.checklist if criteria.checklist is not None else criteria.rubric
         if given is None:
             raise InputError(
                 'kind="checklist" needs items: checklist=, or a column checklist, rubric or rubrics'
             )
         items = tuple(entries(given))
-        return JudgeTask(style, response, {**blocks, "checklist": shown_to_judge(items)}, items)
+        return JudgeTask(settings, response, {**blocks, "checklist": shown_to_judge(items)}, items)
     if kind == "reference":
         if not reference:
             raise InputError('kind="reference" needs the reference answer: a column ground_truth or answer')
-        return JudgeTask(style, response, blocks)
+        return JudgeTask(settings, response, blocks)
     if kind == "verdict":
-        if against.rubric is None:
+        if criteria.rubric is None:
             raise InputError('kind="verdict" needs the criteria: rubric=, or a column rubric')
-        return JudgeTask(style, response, {**blocks, "criteria": text_of_rubric(against.rubric)})
-    blocks["rubric"] = text_of_rubric(DEFAULT_RUBRIC if against.rubric is None else against.rubric)
+        return JudgeTask(settings, response, {**blocks, "criteria": text_of_rubric(criteria.rubric)})
+    blocks["rubric"] = text_of_rubric(DEFAULT_RUBRIC if criteria.rubric is None else criteria.rubric)
     if kind == "rubric":
-        return JudgeTask(style, response, blocks)
-    return JudgeTask(style, response, blocks, rival=baseline_of(against.baseline, most))
+        return JudgeTask(settings, response, blocks)
+    return JudgeTask(settings, response, blocks, baseline=baseline_of(criteria.baseline, most))

@@ -15,7 +15,7 @@ from guerdon.rewards.tool_calls.matching import judge
 from guerdon.types import EvaluateResult, Message, MetricResult
 
 ORDERS = ("any", "given")
-SCORINGS = ("exact", "partial")
+SCORINGS = ("exact", "fraction")
 
 
 @reward_function(scale=(0, 1))
@@ -49,9 +49,9 @@ def tool_calls(
     arguments. A call that is only told of, that stands in a comment or before ``</think>``, or that cannot
     be carried out as written, is none that was wanted.
 
-    ``scoring="partial"`` scores by the metric ``f1`` instead.
+    ``scoring="fraction"`` scores by the metric ``f1`` instead.
 
-    Scale: 0 to 1; 0 or 1 unless ``scoring="partial"``.
+    Scale: 0 to 1; 0 or 1 unless ``scoring="fraction"``.
 
     The metric ``calls`` is how many calls were made, ``matched`` the share of the wanted ones that were made
     with everything right, ``f1`` the harmonic mean of precision and recall over names and arguments.
@@ -84,5 +84,5 @@ def tool_calls(
         "matched": MetricResult(share, success=verdict.is_exact),
         "f1": MetricResult(verdict.f1, success=verdict.is_exact),
     }
-    score = verdict.f1 if scoring == "partial" else float(verdict.is_exact)
+    score = verdict.f1 if scoring == "fraction" else float(verdict.is_exact)
     return EvaluateResult(score, reason=verdict.problem or "as wanted", metrics=metrics)
