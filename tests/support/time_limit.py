@@ -14,6 +14,7 @@ import pytest
 
 QUICK_SECONDS = 5.0
 SLOW_SECONDS = 30.0
+PEER_SECONDS = 10.0
 BUSY = 1.5
 """How many times longer a test may take than its mark says, on a machine that does something else, too."""
 
@@ -28,7 +29,7 @@ def expected_seconds(item: pytest.Item) -> float:
     """About how long a test takes on a quiet machine, by its mark ``slow(seconds=...)``."""
     mark = item.get_closest_marker("slow")
     if mark is None:
-        return SLOW_SECONDS if item.get_closest_marker("peers") else QUICK_SECONDS
+        return PEER_SECONDS if item.get_closest_marker("peers") else QUICK_SECONDS
     return float(mark.kwargs.get("seconds", SLOW_SECONDS))
 
 
