@@ -38,7 +38,7 @@ FAR = 99
 
 
 @dataclass(frozen=True)
-class TestFile:
+class LongFile:
     """A file with long tests."""
 
     path: str
@@ -168,15 +168,15 @@ def turn(path: str, commit: str) -> str:
     return hashlib.sha256(f"{commit} {path}".encode()).hexdigest()
 
 
-def in_order(files: Iterable[TestFile], commit: str) -> list[TestFile]:
+def in_order(files: Iterable[LongFile], commit: str) -> list[LongFile]:
     """The closest to the change first; those that the change does not touch last."""
     return sorted(files, key=lambda file: (file.distance, turn(file.path, commit)))
 
 
-def split_by_time(files: Sequence[TestFile], seconds: float) -> tuple[list[TestFile], list[TestFile]]:
+def split_by_time(files: Sequence[LongFile], seconds: float) -> tuple[list[LongFile], list[LongFile]]:
     """Those that fit into the seconds, in order, and those that do not.
 
-    >>> a, b = TestFile("a", 1, 40.0, 0), TestFile("b", 1, 10.0, 1)
+    >>> a, b = LongFile("a", 1, 40.0, 0), LongFile("b", 1, 10.0, 1)
     >>> [[file.path for file in part] for part in split_by_time([a, b], 20.0)]
     [['b'], ['a']]
     """
@@ -190,12 +190,12 @@ def split_by_time(files: Sequence[TestFile], seconds: float) -> tuple[list[TestF
     return fit, left_out
 
 
-def shown(file: TestFile) -> str:
+def shown(file: LongFile) -> str:
     why = "not touched" if file.distance >= FAR else f"{file.distance} imports from the change"
     return f"  {file.path}: {file.tests} tests, about {file.seconds:.0f} s, {why}"
 
 
-def run(files: Sequence[TestFile], end_by: float, workers: int, record: Path) -> int:
+def run(files: Sequence[LongFile], end_by: float, workers: int, record: Path) -> int:
     """Run the long tests of these files until the end; the exit status of pytest, 124 where it was stopped."""
     command = [sys.executable, "-m", "pytest", "-q", "-rfE", "-m", LONG, "-n", str(workers)]
     # File after file in the given order, so that those closest to the change come first.
@@ -235,7 +235,7 @@ def main() -> None:
     print(f"Compared with {base[:12]}, {how}: {len(changed)} files changed.")
     far = distances(filter(None, map(module_of, changed)), importers())
     files = [
-        TestFile(path, len(seconds), sum(seconds), distance_of(path, changed, far))
+        LongFile(path, len(seconds), sum(seconds), distance_of(path, changed, far))
         for path, seconds in long_tests().items()
     ]
     left = arguments.end_by - time.time() - SPARE_SECONDS
