@@ -111,7 +111,7 @@ def test_no_test_is_begun_too_late_and_none_runs_on(
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow\n    peers\n    torch\n")
     (tmp_path / "test_it.py").write_text(LONG)
     record = tmp_path / "record.json"
-    end = time.time() + (15 if status else 120)
+    end = time.time() + (6 if status else 120)
     assert choose_tests.run([LongFile("test_it.py", 3, 0.0, 0)], end, 1, record) == status
     assert choose_tests.outcomes(record) == counts
 
