@@ -11,7 +11,6 @@ from typing import Any
 import cloudpickle
 import numpy
 import pytest
-import torch
 import yaml
 
 import support.environment_rewards as rewards
@@ -21,6 +20,8 @@ from guerdon.trainers import Adapter, SetupRequest, find_trainer
 from guerdon.trainers.nemo_rl import EnvironmentStep, NemoRlAdapter, adapter_of, make, tensors_of
 from guerdon.trainers.weighted_parts import WeightedParts
 
+torch = pytest.importorskip("torch", reason="no torch: it comes with the extra dev")
+pytestmark = pytest.mark.torch
 FILE = Path(rewards.__file__)
 
 
