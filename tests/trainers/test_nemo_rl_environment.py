@@ -126,8 +126,8 @@ def test_the_configuration_names_the_reward() -> None:
 @pytest.mark.parametrize(
     ("configuration", "says"),
     [
-        ({}, "names no reward"),
-        ({"reward": f"{FILE}::right", "named_rewards": True}, "no weighted sum"),
+        ({}, "does not name a reward"),
+        ({"reward": f"{FILE}::right", "named_rewards": True}, "not a weighted sum"),
         ({"reward": f"{FILE}::right", "on_failure": "skip"}, "cannot skip"),
     ],
 )
