@@ -13,7 +13,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from guerdon.serve.reload.reloader import FileWatch, stamp_of
+from guerdon.serve.reload.file_watch import FileWatch, stamp_of
 from support.command_work import PATIENCE, Caller, Later, Serve, Server, ask, sample, until
 
 

@@ -99,18 +99,19 @@ class RewardServer(ABC, Generic[MetadataT]):
         if not blocking:
             self._start(workers, options)
             return
-        from guerdon.serve.background import Signals
+        from guerdon.serve.child_process import StopSignals
         from guerdon.serve.runtime import tune_gc
 
-        with Signals() as signals:
+        with StopSignals() as signals:
+            signals.on_signal = signals.raise_if_at_once
             running = self._start(workers, options)
             tune_gc()
             running.wait(signals)
 
     def _start(self, workers: int | None, options: dict[str, Any]) -> BackgroundServer:
         from guerdon.serve.background import BackgroundServer
+        from guerdon.serve.launch import RewardSpec, dispatch_limits, spec_of
         from guerdon.serve.options import ServeOptions
-        from guerdon.serve.run import RewardSpec, dispatch_limits, spec_of
         from guerdon.serve.worker.in_process import InProcessHost
 
         known = ServeOptions.of({**options, "port": self.port, "workers": workers or None})

@@ -34,6 +34,7 @@ from guerdon.serve.http.websocket import CLOSE_SECONDS
 from guerdon.serve.journal.store import Journal
 from guerdon.serve.options import ServeOptions, is_loopback
 from guerdon.serve.runtime import tune_gc, uvloop_factory
+from guerdon.serve.shutdown_report import ShutdownReport
 
 _POLL = 0.02
 _HANDOVER_SECONDS = 5.0
@@ -48,30 +49,6 @@ class RewardMount:
     version: str
     spawn_worker: Callable[[], WorkerHandle]
     limits: DispatchLimits
-
-
-@dataclass(frozen=True, slots=True)
-class ShutdownReport:
-    """How a server came to its end."""
-
-    finished: int = 0
-    """Requests that were in flight when it was told to stop, and were answered."""
-    refused: int = 0
-    """Requests that were not done within the time to drain: answered 503, or cut off."""
-    sockets: int = 0
-    """WebSockets that were closed."""
-    seconds: float = 0.0
-    forced: bool = False
-    """Whether a second Ctrl-C cut it short."""
-
-    def __add__(self, other: ShutdownReport) -> ShutdownReport:
-        return ShutdownReport(
-            self.finished + other.finished,
-            self.refused + other.refused,
-            self.sockets + other.sockets,
-            max(self.seconds, other.seconds),
-            self.forced or other.forced,
-        )
 
 
 class HttpServer:
