@@ -1,6 +1,6 @@
-"""What ``make demo`` shows: the bundled conversations, scored with a composed reward.
+"""What ``make demo`` shows: the bundled conversations, scored by two rewards, one of which fails on some of them.
 
-``python examples/demo.py --picture FILE.svg`` draws the same as a picture of a terminal.
+``python examples/demo.py --picture FILE.svg`` draws that output as a picture of a terminal.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from guerdon.console import print_sample, print_statistics
 
 HERE = Path(__file__).parent
 CONVERSATIONS = HERE / "conversations.jsonl"
-REWARD = f"{HERE / 'composed.py'}::combined"
+REWARDS = [f"{HERE / 'composed.py'}::combined", f"{HERE / 'trainers' / 'my_rewards.py'}::last_number"]
+SHOWN = (2, 20)
+"""A wrong answer, and a right one that ``last_number`` cannot read."""
 
 FURTHER = """\
 Next, where the network allows it: the reference solutions of GSM8K, all right
@@ -27,24 +29,26 @@ Next, where the network allows it: the reference solutions of GSM8K, all right
 
 def demo(console: Console) -> None:
     samples = list(guerdon.open_dataset(CONVERSATIONS))
-    reward = guerdon.get_reward_function(REWARD)
-    scores = guerdon.score(reward, samples)
-    for index in (0, 2):
-        print_sample(index, samples[index], {reward.name: scores[index]}, console)
-    print_statistics(scores.statistics(), console, f"{reward.name} {reward.version} on {CONVERSATIONS.name}")
+    rewards = [guerdon.get_reward_function(path) for path in REWARDS]
+    scores = {reward.name: guerdon.score(reward, samples) for reward in rewards}
+    for index in SHOWN:
+        print_sample(index, samples[index], {name: each[index] for name, each in scores.items()}, console)
+    last = rewards[-1]
+    statistics = scores[last.name].statistics()
+    print_statistics(statistics, console, f"{last.name} {last.version} on {CONVERSATIONS.name}")
 
 
-def picture(file: Path) -> None:
+def draw(file: Path) -> None:
     console = Console(record=True, width=80, force_terminal=True, file=open("/dev/null", "w"))  # noqa: SIM115
     demo(console)
-    drawn = console.export_svg(title="guerdon", unique_id="guerdon")
+    drawn = console.export_svg(title="make demo", unique_id="guerdon")
     # The fonts that rich names would be fetched from elsewhere; every reader has a monospaced one.
     file.write_text(re.sub(r"\s*@font-face \{.*?\}", "", drawn, flags=re.DOTALL), encoding="utf-8")
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--picture"]:
-        picture(Path(sys.argv[2]))
+        draw(Path(sys.argv[2]))
         return
     console = Console()
     demo(console)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from guerdon.rewards.tool_calls.function_calling import (
+from guerdon.rewards.function_calling import (
     exact_tool_match_reward,
     match_function_call,
     parse_potential_function_call,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import guerdon
-from guerdon.errors import InputError, NotApplicableError, RewardError
+from guerdon.errors import InputError, NotApplicableError
 from guerdon.scoring.buffer import ResultBuffer
 from guerdon.scoring.outcome import Outcome
 from guerdon.scoring.results import Progress
@@ -38,13 +38,13 @@ def test_each_result_names_what_made_it() -> None:
     assert {(r.reward, r.version) for r in SCORES} == {("mixed", SCORES.version)}
 
 
-def test_failures_and_what_does_not_apply_are_told_apart() -> None:
-    assert [identity for identity, _ in SCORES.failures()] == [1]
+def test_failures_and_what_does_not_apply() -> None:
+    ((identity, failure),) = SCORES.failures()
+    assert (identity, failure.error_kind) == (1, "exception")
+    assert str(failure.error).startswith("ValueError: bad one")
     statistics = SCORES.statistics()
     assert (statistics.scored, statistics.failed, statistics.not_applicable) == (2, 1, 1)
     assert statistics.components["share"].mean == 0.5
-    with pytest.raises(RewardError, match="sample 1: ValueError: bad one"):
-        SCORES.raise_for_failures()
     with pytest.raises(NotApplicableError):
         SCORES[2].unwrap()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
-from guerdon.errors import InputError, error_of_kind
+from guerdon.errors import InputError
 from guerdon.scoring.buffer import ResultBuffer
 from guerdon.scoring.files import row_of, write_rows
 from guerdon.scoring.outcome import Outcome, unpack
@@ -105,14 +105,6 @@ class Scores(Sequence[EvaluateResult]):
         for identity, outcome, _ in self._buffer:
             if outcome.error is not None:
                 yield identity, unpack(outcome, self.provenance)
-
-    def raise_for_failures(self) -> Scores:
-        """These scores if no sample failed; raises the first failure, with its sample's id, otherwise."""
-        for identity, result in self.failures():
-            raise error_of_kind(
-                result.error_kind, f"sample {identity!r}: {result.error}", sample=identity, reward=self.reward
-            )
-        return self
 
     def statistics(self) -> Statistics:
         """Counts, spread, histogram, components, groups, timing, and findings in words."""

@@ -13,23 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guerdon.errors import BindingError, InputError, ResumeError, error_of_kind
-from guerdon.reward.binding.signature import missing_parameter
+from guerdon.errors import InputError, ResumeError, error_of_kind
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
 from guerdon.scoring.engine.base import Engine, EngineLimits, PendingSample, ScoredSample
-from guerdon.scoring.engine.pool import make_engine
-from guerdon.scoring.files import ScoresFile, digest_of, outcome_of
-from guerdon.scoring.outcome import Outcome, failure, unpack
+from guerdon.scoring.engine.factory import make_engine
+from guerdon.scoring.files import ScoresFile, outcome_of
+from guerdon.scoring.outcome import Outcome, unpack
 from guerdon.scoring.process.spawner import cpu_count
 from guerdon.scoring.results import OnProgress, Scores
+from guerdon.scoring.samples import check_first_rows, pending_samples
 from guerdon.scoring.worker.entry import inside_worker
 from guerdon.settings import setting
-from guerdon.types import EvaluateResult, Sample
+from guerdon.types import EvaluateResult
 
 _PEEK = 64
 _PROGRESS_SECONDS = 0.1
-_GROUP_COLUMNS = ("group_id", "group")
 DEFAULT_BATCH = 32
 
 
@@ -307,10 +306,10 @@ def _prepare(
     total = len(samples) if isinstance(samples, Sized) else None
     rest = iter(samples)
     head = list(itertools.islice(rest, _PEEK))
-    _check_head(reward, head)
+    check_first_rows(reward, head)
     limits = limits_of(reward, options, total)
     raises = (options.on_error or reward.options.on_error) == "raise"
-    items = _items(itertools.chain(head, rest), options.group_by, digests)
+    items = pending_samples(itertools.chain(head, rest), options.group_by, digests)
     return ScoringRun(reward, limits, raises, items, total, options.workers is not None)
 
 
@@ -331,71 +330,6 @@ def limits_of(reward: RewardFunction, options: RunOptions, total: int | None) ->
         load_timeout=setting("load_timeout"),
         batch_size=options.batch_size,
     )
-
-
-def _check_head(reward: RewardFunction, head: list[Any]) -> None:
-    """Say before anything runs what no row could cure: no row is readable, or a parameter is missing."""
-    good: list[Sample] = []
-    first: InputError | None = None
-    for row in head:
-        try:
-            good.append(_as_sample(row))
-        except InputError as error:
-            first = first or error
-    if first is not None and not good:
-        raise first
-    if good and (lack := reward.missing(good)) is not None:
-        parameter, columns = lack
-        raise BindingError(missing_parameter(reward.name, parameter, columns), parameter=parameter)
-
-
-def _as_sample(row: Any) -> Sample:
-    return row if isinstance(row, Sample) else Sample.from_row(_as_row(row))
-
-
-def _as_row(row: Any) -> Any:
-    return {"messages": [{"role": "assistant", "content": row}]} if isinstance(row, str) else row
-
-
-def _items(rows: Iterable[Any], group_by: str | None, digests: bool) -> Iterator[PendingSample]:
-    for position, given in enumerate(rows):
-        row = _as_row(given)
-        identity: Any
-        columns: Mapping[Any, Any]
-        if isinstance(row, Sample):
-            identity, columns = row.id, row.metadata
-        elif isinstance(row, Mapping):
-            identity, columns = row.get("id"), row
-        else:
-            error = f"a row must be an object with messages, not {type(row).__name__}"
-            yield PendingSample(position, failure(InputError.kind, error), position, "" if digests else None)
-            continue
-        if not isinstance(identity, str | int):
-            identity = position
-        elif type(identity) not in (str, int):  # numpy's text, say, which no file takes as it is
-            identity = str(identity) if isinstance(identity, str) else int(identity)
-        try:
-            digest = digest_of(row) if digests else None
-        except RecursionError:
-            yield PendingSample(
-                position, failure(InputError.kind, "the row is nested too deep"), identity, ""
-            )
-            continue
-        yield PendingSample(position, row, identity, digest, _group_of(columns, group_by))
-
-
-def _group_of(columns: Mapping[Any, Any], group_by: str | None) -> Any:
-    names = _GROUP_COLUMNS if group_by is None else (group_by,)
-    nested = columns.get("metadata")
-    if nested is None and group_by is None and "group_id" not in columns and "group" not in columns:
-        return None
-    for name in names:
-        value = columns.get(name)
-        if value is None and isinstance(nested, Mapping):
-            value = nested.get(name)
-        if value is not None:
-            return value if isinstance(value, str | int | float) else str(value)
-    return None
 
 
 def _skip_scored(run: ScoringRun, file: ScoresFile, scores: Scores) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from guerdon.reward.binding.annotations import settings_of
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.engine.base import PendingSample
-from guerdon.scoring.engine.pool import make_engine
+from guerdon.scoring.engine.factory import make_engine
 from guerdon.scoring.outcome import unpack
 from guerdon.scoring.run import RunOptions, limits_of
 from guerdon.scoring.worker.entry import inside_worker

@@ -71,9 +71,7 @@ def _checked(result: EvaluateResult) -> EvaluateResult:
 
 
 def _copied(result: EvaluateResult) -> EvaluateResult:
-    copy = result.model_copy()
-    copy.__dict__["metrics"] = dict(result.metrics)
-    return copy
+    return result.model_copy(update={"metrics": dict(result.metrics)})
 
 
 def _from_pair(value: tuple[Any, ...]) -> EvaluateResult:

@@ -162,8 +162,8 @@ class FunctionScorer(Scorer):
 
     def fingerprint_data(self, snapshot: DependencySnapshot) -> Any:
         home = self.target if isinstance(self.target, type) else None
-        picture = fingerprint(self.target if home is None else self._function, home, snapshot)
-        return ["function", picture, fingerprint(self._parameters, home, snapshot), self.is_batch]
+        code = fingerprint(self.target if home is None else self._function, home, snapshot)
+        return ["function", code, fingerprint(self._parameters, home, snapshot), self.is_batch]
 
     def check(self, sample: Sample, explicit: CallArguments) -> None:
         if self._plan is not None and self._schema is None:

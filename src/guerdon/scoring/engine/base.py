@@ -1,27 +1,15 @@
-"""What an engine is given and gives, and the engines that score in this process."""
+"""What an engine is given and gives."""
 
 from __future__ import annotations
 
-import asyncio
-import itertools
-import time
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from guerdon.errors import (
-    InputError,
-)
 from guerdon.reward.function import RewardFunction
-from guerdon.reward.scorers.event_loop import background_loop
-from guerdon.scoring.evaluate import ascore_samples, score_samples
-from guerdon.scoring.outcome import Outcome, failure
+from guerdon.scoring.outcome import Outcome
 from guerdon.types import Sample
-
-_HAND_ON_SECONDS = 0.005
 
 
 class PendingSample(NamedTuple):
@@ -94,70 +82,6 @@ class Engine(ABC):
             yield unit
 
 
-def _as_sample(row: Mapping[str, Any] | Sample | Outcome) -> Sample | Outcome:
-    if isinstance(row, Sample | Outcome):
-        return row
-    try:
-        return Sample.from_row(row)
-    except InputError as error:
-        return failure(error.kind, str(error))
-
-
-class InProcessEngine(Engine):
-    """Sync rewards in the caller's own thread: for debugging, and inside worker processes."""
-
-    def __iter__(self) -> Iterator[list[ScoredSample]]:
-        batch: list[ScoredSample] = []
-        clock = time.perf_counter
-        handed_on = started = clock()
-        for unit in self._units():
-            if self._stopping:
-                break
-            outcomes = score_samples(self._reward, [_as_sample(item.row) for item in unit])
-            now = clock()
-            seconds = (now - started) / len(unit)
-            started = now
-            for item, outcome in zip(unit, outcomes, strict=True):
-                batch.append(ScoredSample(item.position, item.id, outcome, seconds, item.digest, item.group))
-            if now - handed_on > _HAND_ON_SECONDS:
-                yield batch
-                batch = []
-                handed_on = started = clock()
-        if batch:
-            yield batch
-
-
-class AsyncInProcessEngine(Engine):
-    """Async rewards on this process's background loop: for debugging, and for what does not pickle."""
-
-    def __iter__(self) -> Iterator[list[ScoredSample]]:
-        loop = background_loop()
-        gate = asyncio.Semaphore(self._limits.concurrency)
-        units = self._units()
-        flying: deque[Future[list[ScoredSample]]] = deque()
-        try:
-            while True:
-                ahead = 4 * self._limits.concurrency - len(flying)
-                for unit in itertools.islice(units, 0 if self._stopping else ahead):
-                    flying.append(asyncio.run_coroutine_threadsafe(self._run(unit, gate), loop))
-                if not flying:
-                    return
-                yield flying.popleft().result()
-        finally:
-            for future in flying:
-                future.cancel()
-
-    async def _run(self, unit: list[PendingSample], gate: asyncio.Semaphore) -> list[ScoredSample]:
-        async with gate:
-            started = time.perf_counter()
-            samples = [_as_sample(item.row) for item in unit]
-            if any(isinstance(sample, Sample) for sample in samples):
-                outcomes = await ascore_samples(self._reward, samples, self._limits.timeout)
-            else:
-                outcomes = [sample for sample in samples if isinstance(sample, Outcome)]
-            seconds = (time.perf_counter() - started) / len(unit)
-        return [scored(item, outcome, seconds) for item, outcome in zip(unit, outcomes, strict=True)]
-
-
 def scored(item: PendingSample, outcome: Outcome, seconds: float) -> ScoredSample:
+    """A pending sample with its outcome."""
     return ScoredSample(item.position, item.id, outcome, seconds, item.digest, item.group)

@@ -19,22 +19,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from guerdon.errors import (
-    BindingError,
     CrashError,
     DeadlineError,
     MemoryLimitError,
     error_of_kind,
 )
 from guerdon.reward.function import RewardFunction
-from guerdon.scoring.engine.base import (
-    AsyncInProcessEngine,
-    Engine,
-    EngineLimits,
-    InProcessEngine,
-    PendingSample,
-    ScoredSample,
-    scored,
-)
+from guerdon.scoring.engine.base import Engine, EngineLimits, PendingSample, ScoredSample, scored
 from guerdon.scoring.evaluate import Row, Unit, timeout_message
 from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.prefetch import Prefetcher
@@ -55,28 +46,6 @@ _DEATHS_IN_A_ROW = 3
 _JOIN_SECONDS = 5.0
 _BEAT_SLACK = 1.0
 """Seconds by which the heart of a busy event loop may beat late."""
-
-
-def make_engine(
-    reward: RewardFunction,
-    items: Iterator[PendingSample],
-    limits: EngineLimits,
-    given_workers: bool,
-    may_block: bool = False,
-) -> Engine:
-    """The engine for a reward; an async one that cannot be pickled stays in this process unless told.
-
-    ``may_block`` says that the next item may take long to come, and has a thread wait for it.
-    """
-    if limits.workers == 0:
-        return (AsyncInProcessEngine if reward.is_async else InProcessEngine)(reward, items, limits)
-    try:
-        spec = WorkerSpec.of(reward, limits.max_memory)
-    except BindingError:
-        if reward.is_async and not given_workers:
-            return AsyncInProcessEngine(reward, items, limits)
-        raise
-    return WorkerPoolEngine(reward, items, limits, spec, may_block)
 
 
 @dataclass(slots=True)

@@ -156,19 +156,19 @@ def _constant(stats: Statistics) -> Finding:
 
 def _shape(stats: Statistics) -> Iterator[Finding]:
     """Sparse, saturated, clustered: by the groups where there are enough to judge, else by the scores."""
-    groups, told = _judged(stats.groups), False
+    groups, found = _judged(stats.groups), False
     if groups:
         for code, share, end in (
             ("sparse", groups.all_low, stats.min),
             ("saturated", groups.all_high, stats.max),
         ):
             if severity := _grade(share, DEAD_GROUPS):
-                told = True
+                found = True
                 text = f"in {percent(share)} of {groups.compared:,} groups every score is "
                 text += f"{figure(end or 0.0)}, so they teach nothing; "
                 text += f"the mean is {figure(stats.mean or 0.0)}."
                 yield _ended(code == "sparse", severity, text)
-    if not told:
+    if not found:
         yield from _dominated(stats)
 
 

@@ -8,17 +8,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from guerdon.errors import CrashError, DeadlineError
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats.base import json_bytes
 from guerdon.serve.messages import EVERY, TOGETHER, WorkerReply, WorkerRequest
 
-if TYPE_CHECKING:
-    from guerdon.serve.dispatch.dispatcher import Dispatcher
-
 _BLAMELESS_DEATHS = 3
+
+
+class WorkDispatcher(Protocol):
+    """What work needs of the dispatcher that has its reply."""
+
+    def settle(self, request: PendingRequest, reply: WorkerReply) -> None:
+        """Give a request its reply."""
+
+    def split_request(self, request: PendingRequest, reply: WorkerReply) -> None:
+        """Have the samples that are left of a request scored by any free worker."""
+
+    def enqueue_chunks(self, split: SplitRequest, first: int, rows: tuple[bytes, ...]) -> None:
+        """Hand out the samples of a split request from the one at ``first`` on."""
+
+    def complete(self, request: PendingRequest, reply: WorkerReply, outcomes: tuple[Outcome, ...]) -> None:
+        """Take that all samples of a request are scored."""
 
 
 class WorkItem(ABC):
@@ -41,11 +54,11 @@ class WorkItem(ABC):
     """Nobody waits for the reply any more."""
 
     @abstractmethod
-    def on_reply(self, dispatcher: Dispatcher, reply: WorkerReply) -> None:
+    def on_reply(self, dispatcher: WorkDispatcher, reply: WorkerReply) -> None:
         """Take the reply."""
 
     @abstractmethod
-    def on_failure(self, dispatcher: Dispatcher, verdict: Outcome) -> None:
+    def on_failure(self, dispatcher: WorkDispatcher, verdict: Outcome) -> None:
         """Take that there will be no reply: whoever has it in hand dies before the first item."""
 
     def fields(self, identity: int) -> tuple[Any, ...]:
@@ -101,13 +114,13 @@ class PendingRequest(WorkItem):
     def on_outcomes(self, start: int, outcomes: Sequence[Outcome]) -> None:
         """Take outcomes as they come: the first one's position, and those that follow it."""
 
-    def on_reply(self, dispatcher: Dispatcher, reply: WorkerReply) -> None:
+    def on_reply(self, dispatcher: WorkDispatcher, reply: WorkerReply) -> None:
         if reply.status:
             dispatcher.settle(self, reply)
         else:
             dispatcher.split_request(self, reply)
 
-    def on_failure(self, dispatcher: Dispatcher, verdict: Outcome) -> None:
+    def on_failure(self, dispatcher: WorkDispatcher, verdict: Outcome) -> None:
         kind, message = verdict.kind or CrashError.kind, verdict.error or ""
         dispatcher.settle(self, error_reply(504 if kind == DeadlineError.kind else 500, kind, message))
 
@@ -142,13 +155,13 @@ class SampleChunk(WorkItem):
     def __init__(self, split: SplitRequest, start: int, rows: tuple[bytes, ...]) -> None:
         self._split, self._start, self.rows = split, start, rows
 
-    def on_reply(self, dispatcher: Dispatcher, reply: WorkerReply) -> None:
+    def on_reply(self, dispatcher: WorkDispatcher, reply: WorkerReply) -> None:
         if self._split.take(self._start, reply.outcomes):
             dispatcher.complete(self._split.request, self._split.reply, self._split.outcomes())
         elif reply.rows:
             dispatcher.enqueue_chunks(self._split, self._start + len(reply.outcomes), reply.rows)
 
-    def on_failure(self, dispatcher: Dispatcher, verdict: Outcome) -> None:
+    def on_failure(self, dispatcher: WorkDispatcher, verdict: Outcome) -> None:
         self.on_reply(dispatcher, WorkerReply(0, 0.0, outcomes=(verdict,) * len(self.rows or ())))
 
 
@@ -161,10 +174,10 @@ class ResponseRendering(WorkItem):
         self._request, self.outcomes = request, outcomes
         self.choices, self.context = (reply.choice,), reply.context
 
-    def on_reply(self, dispatcher: Dispatcher, reply: WorkerReply) -> None:
+    def on_reply(self, dispatcher: WorkDispatcher, reply: WorkerReply) -> None:
         dispatcher.settle(self._request, reply)
 
-    def on_failure(self, dispatcher: Dispatcher, verdict: Outcome) -> None:
+    def on_failure(self, dispatcher: WorkDispatcher, verdict: Outcome) -> None:
         self._request.on_failure(dispatcher, verdict)
 
 

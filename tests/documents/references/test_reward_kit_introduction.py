@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import guerdon
-from guerdon.rewards.tool_calls.function_calling import parse_potential_function_call
+from guerdon.rewards.function_calling import parse_potential_function_call
 from support.misbehaving import Misbehaving
 from support.reference_text import fenced, loaded, translated
 

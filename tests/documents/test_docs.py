@@ -8,7 +8,7 @@ import pytest
 
 from support.docs_runner import PageError, Report, blocks, commands, matches, run_page
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 

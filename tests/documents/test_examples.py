@@ -15,7 +15,7 @@ import pytest
 
 from guerdon.types import EvaluateResult, Sample
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 def conversations() -> list[Sample]:

@@ -40,7 +40,7 @@ XFAIL = "@pytest.mark.xfail(strict=True)\ndef test_a(): assert False"
 def test_a_skip_counts_as_a_failure_in_ci(
     tmp_path: Path, source: str, ci: bool, has_data: bool, passes: bool, says: str
 ) -> None:
-    conftest = Path(__file__).with_name("conftest.py").read_text(encoding="utf-8")
+    conftest = Path(__file__).parents[1].joinpath("conftest.py").read_text(encoding="utf-8")
     (tmp_path / "conftest.py").write_text(conftest, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     (tmp_path / "test_it.py").write_text(f"import pytest\n{source}\n", encoding="utf-8")

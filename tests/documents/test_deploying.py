@@ -17,7 +17,7 @@ import yaml
 from support.docs_runner import Block, blocks
 from support.served import Process, ask, free_port, running
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "deploying.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "deploying.md"
 KEY = "a-key"
 
 

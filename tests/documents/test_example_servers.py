@@ -18,7 +18,7 @@ import guerdon
 from guerdon import RewardFunction
 from support.served import Process, ask, free_port, running
 
-SERVERS = Path(__file__).resolve().parent.parent / "examples" / "servers"
+SERVERS = Path(__file__).resolve().parents[2] / "examples" / "servers"
 
 
 def loaded(name: str) -> ModuleType:
