@@ -1,6 +1,6 @@
 """Format: one wire format, as the part of the server that runs beside the reward sees it.
 
-A format is one file under ``serve/protocols``. It says at which paths it is spoken, reads a request's body into
+A format is one file under ``serve/formats``. It says at which paths it is spoken, reads a request's body into
 samples and writes their outcomes as a response's body. It runs where the reward runs, in a worker process, so
 that what a stranger sent is parsed there and not in the process that answers for the server's health.
 """
