@@ -102,7 +102,7 @@ def test_what_is_in_flight_is_answered_by_the_server_before(serve: Serve, tmp_pa
         assert closed.value.rcvd is not None
         assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (
             1001,
-            "the server is loaded anew; connect again",
+            "the server was reloaded; connect again",
         )
     assert asked.result()[1]["score"] == 1.0
     assert score(server) == 0.75

@@ -1,4 +1,4 @@
-"""Front: the process that listens, lets requests in and hands them to those that answer."""
+"""HttpServer: listens, runs the request pipeline and its dispatchers, and drains at the end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RewardMount:
 
 
 class HttpServer:
-    """A server's parts, put together; ``run`` serves until it is told to stop."""
+    """A server's parts, put together; ``run`` serves until it is asked to stop."""
 
     def __init__(self, options: ServeOptions, mounts: Sequence[RewardMount], log: ServerLog) -> None:
         self._options, self._log = options, log
@@ -125,10 +125,10 @@ class HttpServer:
         on_ready: Callable[[], None],
         on_stop: Callable[[int], None] | None = None,
     ) -> ShutdownReport:
-        """Serve on a bound socket until SIGTERM, SIGINT or ``stop``, and tell how that went.
+        """Serve on a bound socket until SIGTERM, SIGINT or ``stop``, and report how that went.
 
         ``on_ready`` is called once connections are accepted, ``on_stop`` with the number of requests that are in
-        flight when it is told to stop. Raises the RewardError for which a reward does not load.
+        flight when it is asked to stop. Raises the RewardError for which a reward does not load.
         """
         handler = self._log.handler()
         logger = logging.getLogger("guerdon.serve")
@@ -198,7 +198,7 @@ class HttpServer:
         for open_socket in list(pipeline.sockets):
             open_socket.stop_reading()
         if self._hands_over:
-            await self._part(min(until, began + _HANDOVER_SECONDS))
+            await self._close_connections(min(until, began + _HANDOVER_SECONDS))
         pipeline.admission.draining = True
         # What is in flight ends elsewhere, in many ways.
         while self._in_flight() and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
@@ -215,12 +215,12 @@ class HttpServer:
             await self._close()
         self.report = ShutdownReport(finished, refused, sockets, time.monotonic() - began, self._forced)
 
-    async def _part(self, until: float) -> None:
-        """Answer what still comes over connections that are open, each of which ends with that."""
+    async def _close_connections(self, until: float) -> None:
+        """Answer what still comes over open connections, and close each of them after that."""
         while self._hands_over and (self._protocols() or self.pipeline.sockets) and time.monotonic() < until:
             for open_socket in list(self.pipeline.sockets):
                 if open_socket.idle:
-                    open_socket.close("the server is loaded anew; connect again")
+                    open_socket.close("the server was reloaded; connect again")
             await asyncio.sleep(_POLL)
 
     async def _close(self) -> None:
@@ -231,9 +231,9 @@ class HttpServer:
 
     def _in_flight(self) -> int:
         """Requests that wait, are in the works, or whose body or response is on its way."""
-        asked = sum(dispatcher.in_flight for dispatcher in self.dispatchers.values())
+        dispatched = sum(dispatcher.in_flight for dispatcher in self.dispatchers.values())
         arriving = sum(protocol.is_arriving for protocol in self._protocols())
-        return max(asked + arriving, len(self._server.server_state.tasks))
+        return max(dispatched + arriving, len(self._server.server_state.tasks))
 
     def _protocols(self) -> list[FastHttpProtocol]:
         return [
