@@ -11,9 +11,9 @@ import pytest
 import guerdon
 from guerdon.accuracy.suites import gsm8k, math_golds, math_hard
 from guerdon.accuracy.suites._gold_answers import gold_of
-from guerdon.accuracy.suites._rewrites import Rewrite, box, breaking, keeping, near_miss
-from guerdon.accuracy.suites._rewrites_breaking import misses
-from guerdon.accuracy.suites._rewrites_keeping import forms
+from guerdon.accuracy.suites._rewrites import Rewrite, box, near_miss
+from guerdon.accuracy.suites._rewrites_breaking import breaking, misses
+from guerdon.accuracy.suites._rewrites_keeping import forms, keeping
 
 GOLDS = [
     *("0", "1", "-1", "42", "-17", "1000000", r"25,\!972", "1,250", "3.5", "-0.25", ".5", "7777"),

@@ -498,8 +498,8 @@ def test_nothing_is_left_behind() -> None:
         "import os, sys\n"
         "from guerdon.rewards.code.reward import code\n"
         f"print(code({fenced(SUM)!r}, {TESTS!r}).score, flush=True)\n"
-        "from guerdon.rewards import _sandboxes\n"
-        "assert _sandboxes.shared() is _sandboxes.shared('auto')\n"
+        "from guerdon.rewards.common import sandboxes\n"
+        "assert sandboxes.shared() is sandboxes.shared('auto')\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1.0\n", "")

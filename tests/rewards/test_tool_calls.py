@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import guerdon
-from guerdon.rewards.tool_calls.calls import calls_of_message
+from guerdon.rewards.tool_calls.message import calls_of_message
 from guerdon.rewards.tool_calls.reward import tool_calls
 from guerdon.rewards.tool_calls.text import calls_in_text
 from guerdon.types import Message

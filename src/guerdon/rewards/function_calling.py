@@ -14,9 +14,10 @@ from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common.json_text import read_json
 from guerdon.rewards.common.parameters import one_of, response_text, shown
-from guerdon.rewards.tool_calls.calls import arguments_of, calls_of_message
+from guerdon.rewards.tool_calls.calls import arguments_of
 from guerdon.rewards.tool_calls.expected import expected_calls_of
 from guerdon.rewards.tool_calls.matching import judge
+from guerdon.rewards.tool_calls.message import calls_of_message
 from guerdon.rewards.tool_calls.text import calls_in_text
 from guerdon.types import EvaluateResult, Message, MetricResult
 

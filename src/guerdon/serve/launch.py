@@ -13,7 +13,7 @@ from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import get_reward_function, resolve
 from guerdon.scoring.process.worker_process import WorkerProcess, WorkerSpec
 from guerdon.scoring.run import RunOptions, limits_of
-from guerdon.serve.dispatch.dispatcher import DispatchLimits
+from guerdon.serve.dispatch.limits import DispatchLimits
 from guerdon.serve.options import ServeOptions
 from guerdon.serve.worker.entry import ServeWorker
 from guerdon.serve.worker.in_process import InProcessHandle

@@ -11,7 +11,7 @@ from guerdon.serve.launch import RewardSpec, bind_socket, new_server, resolve_re
 from guerdon.serve.options import ServeOptions
 
 if TYPE_CHECKING:
-    from guerdon.serve.http.server import ShutdownReport
+    from guerdon.serve.shutdown_report import ShutdownReport
 
 
 def serve(*rewards: Any, blocking: bool = True, **options: Any) -> BackgroundServer | None:

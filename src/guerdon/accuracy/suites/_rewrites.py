@@ -1,4 +1,4 @@
-"""Rewritings of a gold answer: whole responses that give it, in other forms, and responses that do not."""
+"""What both sorts of rewritings of a gold answer need: those that give it, and those that do not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from guerdon.accuracy.suites._gold_answers import GoldAnswer, gold_of
+from guerdon.accuracy.suites._gold_answers import GoldAnswer
 
 WANTED = 14
 """Rewritings of each sort that a gold gets."""
@@ -64,32 +64,3 @@ def _other_word(word: str) -> str:
         return "B" if word != "B" else "C"
     others = {"even": "odd", "odd": "even", "neither": "even", "Monday": "Thursday", "east": "west"}
     return others.get(word, "nothing of the sort")
-
-
-def keeping(text: str, turn: int = 0) -> list[Rewrite]:
-    """At least 12 responses with the gold answer ``text`` in other forms, all of them right.
-
-    >>> [rewrite.kind for rewrite in keeping("42")][:3]
-    ['with a decimal point', 'as a fraction', 'as a quotient']
-    """
-    from guerdon.accuracy.suites._rewrites_keeping import around, forms
-
-    gold = gold_of(text)
-    return chosen(
-        (Rewrite(kind, box(form)) for kind, form in forms(gold) if form != text), around(gold), turn
-    )
-
-
-def breaking(text: str, question: str = "", other: str = "", turn: int = 0) -> list[Rewrite]:
-    """At least 12 responses that do not give the gold answer ``text``, all of them wrong.
-
-    ``other`` is the gold of another question.
-
-    >>> [rewrite.kind for rewrite in breaking("42")][:3]
-    ['one more', 'one less', 'the sign']
-    """
-    from guerdon.accuracy.suites._rewrites_breaking import misses, tricks
-
-    gold = gold_of(text)
-    wrong = (Rewrite(kind, box(form)) for kind, form in misses(gold, question, other))
-    return chosen(wrong, tricks(gold), turn)

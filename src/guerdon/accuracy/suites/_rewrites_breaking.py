@@ -5,11 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from guerdon.accuracy.suites._gold_answers import GoldAnswer, number_of
-from guerdon.accuracy.suites._rewrites import Rewrite, near_miss
+from guerdon.accuracy.suites._gold_answers import GoldAnswer, gold_of, number_of
+from guerdon.accuracy.suites._rewrites import Rewrite, box, chosen, near_miss
 
 _FLIPPED = {"(": "[", "[": "(", ")": "]", "]": ")"}
 _TURNS = re.compile(r"percent|\\?%|as a (?:common )?fraction of", re.IGNORECASE)
+
+
+def breaking(text: str, question: str = "", other: str = "", turn: int = 0) -> list[Rewrite]:
+    """At least 12 responses that do not give the gold answer ``text``, all of them wrong.
+
+    ``other`` is the gold of another question.
+
+    >>> [rewrite.kind for rewrite in breaking("42")][:3]
+    ['one more', 'one less', 'the sign']
+    """
+    gold = gold_of(text)
+    wrong = (Rewrite(kind, box(form)) for kind, form in misses(gold, question, other))
+    return chosen(wrong, tricks(gold), turn)
 
 
 def misses(gold: GoldAnswer, question: str, other: str) -> Iterator[tuple[str, str]]:

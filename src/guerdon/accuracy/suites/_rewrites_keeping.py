@@ -5,14 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from guerdon.accuracy.suites._gold_answers import GoldAnswer, number_of
-from guerdon.accuracy.suites._rewrites import Rewrite, box, near_miss
+from guerdon.accuracy.suites._gold_answers import GoldAnswer, gold_of, number_of
+from guerdon.accuracy.suites._rewrites import Rewrite, box, chosen, near_miss
 
 # A fraction behind a digit is the part of a mixed number.
 _SIMPLE = re.compile(r"(?<![\d ])\\frac\{(\d+)\}\{(\d+)\}")
 _ROOT = re.compile(r"\\sqrt\s*(?:\{(\d+)\}|(\d))")
 _FULLWIDTH = str.maketrans("0123456789", "０１２３４５６７８９")
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def keeping(text: str, turn: int = 0) -> list[Rewrite]:
+    """At least 12 responses with the gold answer ``text`` in other forms, all of them right.
+
+    >>> [rewrite.kind for rewrite in keeping("42")][:3]
+    ['with a decimal point', 'as a fraction', 'as a quotient']
+    """
+    gold = gold_of(text)
+    return chosen(
+        (Rewrite(kind, box(form)) for kind, form in forms(gold) if form != text), around(gold), turn
+    )
 
 
 def forms(gold: GoldAnswer) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from guerdon.accuracy.suite import LabelledCase, Suite
 from guerdon.accuracy.suites._math_verifiers import CATALOGUE, EXTERNAL, row_of
-from guerdon.accuracy.suites._rewrites import box, breaking, keeping
+from guerdon.accuracy.suites._rewrites import box
+from guerdon.accuracy.suites._rewrites_breaking import breaking
+from guerdon.accuracy.suites._rewrites_keeping import keeping
 
 FILE = "math_test_golds_dev.jsonl"
 

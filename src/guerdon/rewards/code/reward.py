@@ -81,17 +81,13 @@ def code(
     >>> code("```python\\nprint(sum(map(int, input().split())))\\n```", **task).score
     1.0
     """
-    row = dict(metadata or {})
     stub = stub_in(prompt if prompt_code is None else prompt_code)
-    suite = _suite(tests, ground_truth, row, stub)
+    suite = _suite(tests, ground_truth, dict(metadata or {}), stub)
     written_in = _language(language, suite)
-    said = response_text(response)
-    chosen = one_of(block, BLOCKS, "block")
+    said, chosen = response_text(response), one_of(block, BLOCKS, "block")
     extraction = extract(said, written_in, block=chosen, entry_point=suite.entry_point, stub=stub)
     scale = _Scale.of(scoring, weights, suite)
-    stop = (
-        scale.scoring == "all" if stop_on_failure is None else yes_or_no(stop_on_failure, "stop_on_failure")
-    )
+    stop = _given_or(scale.scoring == "all", stop_on_failure, "stop_on_failure")
     judge = Judge(
         sandbox=sandboxes.shared(isolation, preload=(*sandboxes.PRELOADED, *text_list(preload, "preload"))),
         language=written_in,
@@ -101,20 +97,14 @@ def code(
         patience_s=_patience(patience_s),
         tuples_as_lists=suite.tuples_as_lists,
     )
-    lends = suite.lends_imports if imports is None else yes_or_no(imports, "imports")
+    lends = _given_or(suite.lends_imports, imports, "imports")
     program = _complete(extraction.program, written_in, stub, suite, lends)
-    broken = parsed(program) if program is not None and written_in == "python" else None
-    results: list[TestResult] = []
-    if program is not None and not isinstance(broken, Broken):
-        results = judge.results(program, suite)
-    verdict = _ProgramVerdict(
-        extraction, broken if isinstance(broken, Broken) else None, results, len(suite.tests)
-    )
+    verdict = _verdict(extraction, program, judge, suite)
     metrics = verdict.metrics()
     if yes_or_no(findings, "findings"):
         metrics |= _finding_metrics(program, written_in, suite)
     return EvaluateResult(
-        scale.score(results), reason=verdict.reason(yes_or_no(reveal, "reveal")), metrics=metrics
+        scale.score(verdict.results), reason=verdict.reason(yes_or_no(reveal, "reveal")), metrics=metrics
     )
 
 
@@ -142,6 +132,10 @@ def _language(given: str | None, suite: SampleTests) -> str:
             f"language must be one that the sandbox runs, such as python or cpp, not {shown(name)}"
         )
     return known
+
+
+def _given_or(default: bool, given: Any, name: str) -> bool:
+    return default if given is None else yes_or_no(given, name)
 
 
 def _patience(given: Any) -> float:
@@ -265,6 +259,19 @@ class _ProgramVerdict:
         if self.failed and self.failed[1].detail.startswith(_COMPILE_ERRORS):
             return self.failed[1].detail
         return None
+
+
+def _verdict(
+    extraction: Extraction, program: str | None, judge: Judge, suite: SampleTests
+) -> _ProgramVerdict:
+    """Runs the tests where there is a program that can run."""
+    count = len(suite.tests)
+    if program is None:
+        return _ProgramVerdict(extraction, None, [], count)
+    broken = parsed(program) if judge.language == "python" else None
+    if isinstance(broken, Broken):
+        return _ProgramVerdict(extraction, broken, [], count)
+    return _ProgramVerdict(extraction, None, judge.results(program, suite), count)
 
 
 def _described(result: TestResult) -> str:

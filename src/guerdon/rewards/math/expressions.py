@@ -125,7 +125,7 @@ class Expression:
         whole = self._peek()
         if whole.kind != "number" or whole.value is None or "." in whole.text or whole.value.denominator != 1:
             return None
-        if (part := self._plain_fraction(self.at + 1)) is None:
+        if (part := _plain_fraction(self.tokens, self.at + 1)) is None:
             return None
         over, under, end = part
         after = self.tokens[end] if end < len(self.tokens) else _END
@@ -133,24 +133,6 @@ class Expression:
             return None
         self.at = end
         return constant(whole.value + Fraction(over, under))
-
-    def _plain_fraction(self, at: int) -> tuple[int, int, int] | None:
-        """A fraction of two whole numbers at a place, and where it ends."""
-        kinds = [token.kind for token in self.tokens[at : at + 7]]
-        texts = [token.text for token in self.tokens[at : at + 7]]
-        if kinds[:3] == ["number", "sign", "number"] and texts[1] == "/" and (texts[0] + texts[2]).isdigit():
-            return int(texts[0]), int(texts[2]), at + 3
-        if not kinds or kinds[0] != "call" or texts[0] != "frac":
-            return None
-        if (
-            kinds[1:] == ["open", "number", "close"] * 2
-            and (texts[2] + texts[5]).isdigit()
-            and texts[1] == "{"
-        ):
-            return int(texts[2]), int(texts[5]), at + 7
-        if kinds[1:2] == ["number"] and len(texts[1]) == 2 and texts[1].isdigit():
-            return int(texts[1][0]), int(texts[1][1]), at + 2
-        return None
 
     def _powers(self, base: NormalForm) -> NormalForm:
         """What stands behind a factor: powers, factorials, degrees."""
@@ -306,6 +288,21 @@ class Expression:
         if self._takes("sign", "/"):
             form = divided(form, self._factor())
         return form
+
+
+def _plain_fraction(tokens: Sequence[Token], at: int) -> tuple[int, int, int] | None:
+    """A fraction of two whole numbers at a place, and where it ends."""
+    kinds = [token.kind for token in tokens[at : at + 7]]
+    texts = [token.text for token in tokens[at : at + 7]]
+    if kinds[:3] == ["number", "sign", "number"] and texts[1] == "/" and (texts[0] + texts[2]).isdigit():
+        return int(texts[0]), int(texts[2]), at + 3
+    if not kinds or kinds[0] != "call" or texts[0] != "frac":
+        return None
+    if kinds[1:] == ["open", "number", "close"] * 2 and (texts[2] + texts[5]).isdigit() and texts[1] == "{":
+        return int(texts[2]), int(texts[5]), at + 7
+    if kinds[1:2] == ["number"] and len(texts[1]) == 2 and texts[1].isdigit():
+        return int(texts[1][0]), int(texts[1][1]), at + 2
+    return None
 
 
 def is_name(form: NormalForm) -> bool:

@@ -49,14 +49,14 @@ class ModelOutput:
 
 
 @dataclass(frozen=True, slots=True)
-class _ScoringRequest:
+class _ModelRequest:
     messages: Sequence[Message]
     future: Future[ModelOutput]
 
 
 @dataclass(frozen=True, slots=True)
 class _Encoded:
-    job: _ScoringRequest
+    request: _ModelRequest
     features: dict[str, list[int]]
 
     @property
@@ -108,14 +108,14 @@ class Model:
         self._labels = [str(config.id2label.get(i, i)) for i in range(config.num_labels)]
         commit = getattr(config, "_commit_hash", None)
         self._about = f"{loading.model}@{commit[:12]}" if commit else loading.model
-        self._jobs: queue.SimpleQueue[_ScoringRequest] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[_ModelRequest] = queue.SimpleQueue()
         threading.Thread(target=self._run, name="guerdon-reward-model", daemon=True).start()
 
     async def outputs(self, messages: Sequence[Message]) -> ModelOutput:
         """What the model says of a conversation. Raises InputError where it cannot take it."""
-        job = _ScoringRequest(messages, Future())
-        self._jobs.put(job)
-        return await asyncio.wrap_future(job.future)
+        request = _ModelRequest(messages, Future())
+        self._requests.put(request)
+        return await asyncio.wrap_future(request.future)
 
     def _set_padding(self) -> None:
         """Have batches padded on the right, by a token that the model knows as such."""
@@ -142,25 +142,27 @@ class Model:
 
     def _run(self) -> None:
         while True:
-            jobs = [job for job in self._gathered() if job.future.set_running_or_notify_cancel()]
+            requests = [
+                request for request in self._gathered() if request.future.set_running_or_notify_cancel()
+            ]
             encoded: list[_Encoded] = []
-            for job in jobs:
+            for request in requests:
                 try:
-                    encoded.append(_Encoded(job, self._features(job.messages)))
+                    encoded.append(_Encoded(request, self._features(request.messages)))
                 except Exception as error:  # the edge of the thread: whoever waits gets it
-                    job.future.set_exception(error)
+                    request.future.set_exception(error)
             for batch in self._batches(encoded):
                 self._score(batch)
 
-    def _gathered(self) -> list[_ScoringRequest]:
+    def _gathered(self) -> list[_ModelRequest]:
         """The first call that comes, and those that come soon after."""
-        jobs = [self._jobs.get()]
+        requests = [self._requests.get()]
         try:
-            while len(jobs) < _AHEAD:
-                jobs.append(self._jobs.get(timeout=_GATHER_SECONDS))
+            while len(requests) < _AHEAD:
+                requests.append(self._requests.get(timeout=_GATHER_SECONDS))
         except queue.Empty:
             pass
-        return jobs
+        return requests
 
     def _batches(self, encoded: list[_Encoded]) -> list[list[_Encoded]]:
         """Those of like length together, each batch padded to no more than so many tokens."""
@@ -216,14 +218,14 @@ class Model:
             return
         for entry, values in zip(batch, logits, strict=True):
             outputs = dict(zip(self._labels, values, strict=True))
-            entry.job.future.set_result(
+            entry.request.future.set_result(
                 ModelOutput(outputs, entry.length, f"{self._about}, {entry.length} tokens")
             )
 
     def _score_by_halves(self, batch: list[_Encoded], error: Exception) -> None:
         """A batch may be too large where its halves are not."""
         if len(batch) == 1:
-            batch[0].job.future.set_exception(error)
+            batch[0].request.future.set_exception(error)
             return
         middle = len(batch) // 2
         self._score(batch[:middle])

@@ -8,10 +8,10 @@ from typing import Any
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common.parameters import one_of
-from guerdon.rewards.tool_calls.calls import calls_of_message
 from guerdon.rewards.tool_calls.expected import expected_calls_of, tool_schemas
 from guerdon.rewards.tool_calls.languages import LANGUAGES
 from guerdon.rewards.tool_calls.matching import judge
+from guerdon.rewards.tool_calls.message import calls_of_message
 from guerdon.types import EvaluateResult, Message, MetricResult
 
 ORDERS = ("any", "given")

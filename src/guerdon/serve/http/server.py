@@ -19,8 +19,9 @@ from typing import Any
 import uvicorn
 
 from guerdon.errors import InputError
-from guerdon.serve.dispatch.dispatcher import Dispatcher, DispatchLimits
-from guerdon.serve.dispatch.handles import WorkerHandle
+from guerdon.scoring.process.handle import WorkerHandle
+from guerdon.serve.dispatch.dispatcher import Dispatcher
+from guerdon.serve.dispatch.limits import DispatchLimits
 from guerdon.serve.http.access_log import ServerLog
 from guerdon.serve.http.admission import AdmissionControl
 from guerdon.serve.http.api_keys import ApiKeys
