@@ -672,7 +672,7 @@ def test_leaving_a_stream_early_ends_what_runs() -> None:
     stream = guerdon.stream(lambda response: 1.0, endless(), workers=1)
     assert [next(stream).score for _ in range(3)] == [1.0, 1.0, 1.0]
     stream.close()
-    assert not [t for t in threading.enumerate() if t.name == "guerdon-pump"]
+    assert not [t for t in threading.enumerate() if t.name == "guerdon-pool"]
 
 
 def test_ascore_and_astream_leave_the_loop_free() -> None:

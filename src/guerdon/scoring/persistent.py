@@ -1,4 +1,4 @@
-"""A standing engine: calls that come one by one, from many threads and event loops, scored by the same workers.
+"""An engine that persists: calls that come one by one, from many threads and event loops, scored by the same workers.
 
 Trainers that ask for one sample at a time would pay for an engine each; here one takes all of them, for as long
 as its owner lives, and every call is answered when it is done, whatever others take.
@@ -21,7 +21,9 @@ from guerdon.errors import BindingError, CrashError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.scorers.event_loop import background_loop
 from guerdon.scoring.engine.base import EngineLimits, PendingSample
-from guerdon.scoring.engine.pool import Packed, PooledWorker, WorkerPoolEngine, WorkUnit
+from guerdon.scoring.engine.pool import WorkerPoolEngine
+from guerdon.scoring.engine.pool_workers import PooledWorker, WorkUnit
+from guerdon.scoring.engine.source import PackedUnit
 from guerdon.scoring.evaluate import ascore_samples, score_samples
 from guerdon.scoring.outcome import Outcome, unpack
 from guerdon.scoring.process.worker_process import WorkerSpec
@@ -34,7 +36,7 @@ _GATHER_SECONDS = 0.005
 
 
 class PersistentEngine:
-    """A reward that stands ready: ``submit`` gives a future of one sample's verdict; safe in threads.
+    """A reward with workers that stay: ``submit`` gives a future of one sample's verdict; safe in threads.
 
     A future raises only what ends an engine: a reward that does not load in a worker. With ``workers=0``, and for
     an async reward that cannot be pickled, samples are scored in this process.
@@ -45,7 +47,7 @@ class PersistentEngine:
         self._lock = threading.Lock()
         self._thread: EngineThread | None = None
         self._closer: weakref.finalize[..., PersistentEngine] | None = None
-        self._gate: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
+        self._semaphore: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
         self._spec: WorkerSpec | None = None
         if limits.workers:
             try:
@@ -67,7 +69,7 @@ class PersistentEngine:
             return [self._thread.put(sample) for sample in samples]
 
     def close(self) -> None:
-        """Let the workers go; the next call hires them again."""
+        """Let the workers go; the next call starts them again."""
         with self._lock:
             if self._thread is not None:
                 self._thread.close()
@@ -83,15 +85,15 @@ class PersistentEngine:
 
     async def _awaited(self, sample: Sample) -> EvaluateResult:
         loop = asyncio.get_running_loop()
-        if self._gate is None or self._gate[0] is not loop:
-            self._gate = loop, asyncio.Semaphore(self._limits.concurrency)
-        async with self._gate[1]:
+        if self._semaphore is None or self._semaphore[0] is not loop:
+            self._semaphore = loop, asyncio.Semaphore(self._limits.concurrency)
+        async with self._semaphore[1]:
             (outcome,) = await ascore_samples(self._reward, [sample], self._limits.timeout)
         return unpack(outcome, self._reward.provenance)
 
 
 class PersistentPoolEngine(WorkerPoolEngine):
-    """The pump for a source that does not end: a batch is what comes together, since more may come only once it
+    """The pool for a source that does not end: a batch is what comes together, since more may come only once it
     is answered."""
 
     def __init__(
@@ -109,7 +111,7 @@ class PersistentPoolEngine(WorkerPoolEngine):
         # Nothing is put behind what runs: an idle worker, or a new one, may take it at once.
         return super()._has_room(worker) and (self._reward.is_async or not worker.held)
 
-    def _admit(self, unit: Packed) -> WorkUnit | None:
+    def _admit(self, unit: PackedUnit) -> WorkUnit | None:
         return super()._admit([row for row in unit if self._is_wanted(row[0].position)])
 
     def _units(self) -> Iterator[list[PendingSample]]:

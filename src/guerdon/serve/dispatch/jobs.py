@@ -1,7 +1,7 @@
 """What a dispatcher gives to workers, and what becomes of each reply.
 
-A request is a PendingRequest. One with many slow samples is split into SampleChunks that any free worker scores; its
-response is rendered once all of them are there.
+A request is a PendingRequest. One with many slow samples is split, in ``splitting``, into chunks that any free worker
+scores.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class WorkDispatcher(Protocol):
     def split_request(self, request: PendingRequest, reply: WorkerReply) -> None:
         """Have the samples that are left of a request scored by any free worker."""
 
-    def enqueue_chunks(self, split: SplitRequest, first: int, rows: tuple[bytes, ...]) -> None:
-        """Hand out the samples of a split request from the one at ``first`` on."""
+    def enqueue(self, work: WorkItem) -> None:
+        """Have work done by the next free worker."""
 
-    def complete(self, request: PendingRequest, reply: WorkerReply, outcomes: tuple[Outcome, ...]) -> None:
-        """Take that all samples of a request are scored."""
+    def chunk_rows(self, count: int) -> int:
+        """How many of so many samples make up a chunk."""
 
 
 class WorkItem(ABC):
@@ -123,62 +123,6 @@ class PendingRequest(WorkItem):
     def on_failure(self, dispatcher: WorkDispatcher, verdict: Outcome) -> None:
         kind, message = verdict.kind or CrashError.kind, verdict.error or ""
         dispatcher.settle(self, error_reply(504 if kind == DeadlineError.kind else 500, kind, message))
-
-
-class SplitRequest:
-    """A request whose samples are scored in chunks, by any free worker."""
-
-    def __init__(self, request: PendingRequest, reply: WorkerReply) -> None:
-        self.request, self.reply = request, reply
-        self.chunks: list[WorkItem] = []
-        self._found: list[Outcome | None] = [*reply.outcomes, *([None] * len(reply.rows))]
-        self._left = len(reply.rows)
-
-    def take(self, start: int, outcomes: Sequence[Outcome]) -> bool:
-        """Take the outcomes of a chunk; whether it was the last."""
-        self._found[start : start + len(outcomes)] = outcomes
-        self._left -= len(outcomes)
-        if self.request.parse_only and not self.request.settled:
-            self.request.on_outcomes(start, outcomes)
-        return not self._left
-
-    def outcomes(self) -> tuple[Outcome, ...]:
-        """All of them, in order."""
-        return tuple(outcome for outcome in self._found if outcome is not None)
-
-
-class SampleChunk(WorkItem):
-    """Some samples of a request."""
-
-    plain = False
-
-    def __init__(self, split: SplitRequest, start: int, rows: tuple[bytes, ...]) -> None:
-        self._split, self._start, self.rows = split, start, rows
-
-    def on_reply(self, dispatcher: WorkDispatcher, reply: WorkerReply) -> None:
-        if self._split.take(self._start, reply.outcomes):
-            dispatcher.complete(self._split.request, self._split.reply, self._split.outcomes())
-        elif reply.rows:
-            dispatcher.enqueue_chunks(self._split, self._start + len(reply.outcomes), reply.rows)
-
-    def on_failure(self, dispatcher: WorkDispatcher, verdict: Outcome) -> None:
-        self.on_reply(dispatcher, WorkerReply(0, 0.0, outcomes=(verdict,) * len(self.rows or ())))
-
-
-class ResponseRendering(WorkItem):
-    """A request whose samples are all scored and whose response is to be written."""
-
-    plain = False
-
-    def __init__(self, request: PendingRequest, reply: WorkerReply, outcomes: tuple[Outcome, ...]) -> None:
-        self._request, self.outcomes = request, outcomes
-        self.choices, self.context = (reply.choice,), reply.context
-
-    def on_reply(self, dispatcher: WorkDispatcher, reply: WorkerReply) -> None:
-        dispatcher.settle(self._request, reply)
-
-    def on_failure(self, dispatcher: WorkDispatcher, verdict: Outcome) -> None:
-        self._request.on_failure(dispatcher, verdict)
 
 
 def error_reply(status: int, kind: str, message: str) -> WorkerReply:

@@ -9,7 +9,9 @@ class WorkerHandle(Protocol):
     """A worker at the other end of a socket: a worker process, or a thread of the process that started the server."""
 
     ready: bool
+    """Whether it has loaded its reward."""
     baseline: int
+    """Bytes of memory that it had then."""
 
     def fileno(self) -> int: ...
     @property
