@@ -8,13 +8,20 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 DECLARED := pyproject.toml constraints.txt src/guerdon/_version.py
-# The stamps. The environment with the development tools also serves the demo, so a second install of the
-# core is spared where that one is there.
+# The stamps of what is installed, from least to most. An environment with more serves where less is asked for.
 DEV := $(VENV)/.dev-installed
-CORE := $(if $(wildcard $(DEV)),$(DEV),$(VENV)/.core-installed)
+LINT := $(firstword $(wildcard $(DEV)) $(VENV)/.lint-installed)
+TEST := $(firstword $(wildcard $(DEV) $(VENV)/.lint-installed) $(VENV)/.test-installed)
+CORE := $(firstword $(wildcard $(DEV) $(VENV)/.lint-installed $(VENV)/.test-installed) $(VENV)/.core-installed)
+
+# One process for each core. worksteal keeps neighbours together, so that they share what a module sets up.
+WORKERS ?= auto
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -rfEs -p support.durations --durations-file=.durations.json
+PARALLEL := -n $(WORKERS) --dist worksteal
+QUICK := not slow and not peers and not torch
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-trainers check bench soak clean
+.PHONY: help demo test test-all test-trainers peers check dev nightly bench soak clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | \
@@ -23,19 +30,23 @@ help: ## Show this list
 demo: $(CORE) ## Score the bundled sample conversations and show the statistics
 	@$(BIN)/python examples/demo.py
 
-test: $(DEV) ## Run the tests; ARGS="tests/data -k csv" runs a part of them
+test: $(TEST) ## Run the tests, some minutes; ARGS="tests/data -k csv" runs a part of them
 	@echo "Running the tests with $$($(BIN)/python --version) …"
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -rfEs -m "not trainers" $(ARGS)
+	@GUERDON_FUZZ_CASES=$${GUERDON_FUZZ_CASES:-200} $(PYTEST) $(PARALLEL) -m "$(QUICK)" $(ARGS)
 
-test-trainers: $(DEV) ## Run all tests with trainers, those too that need large environments of their own
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -rfEs tests/trainers tests/train tests/interop $(ARGS)
+test-all: $(DEV) peers ## Run every test, about an hour: the slow ones, PyTorch, 20,000 fuzz cases, other packages
+	@GUERDON_FUZZ_CASES=$${GUERDON_FUZZ_CASES:-20000} $(PYTEST) $(PARALLEL) $(ARGS)
 
-check: $(DEV) ## Lint, formatting, types, import layers and the generated help page
-	@echo "ruff check" && $(BIN)/ruff check .
-	@echo "ruff format" && $(BIN)/ruff format --check .
-	@echo "mypy" && $(BIN)/mypy
-	@echo "import layers" && $(BIN)/lint-imports
-	@echo "help page" && $(BIN)/python -m guerdon.cli.help --check
+test-trainers: $(DEV) ## Run every test with trainers, those too that need large environments of their own
+	@$(PYTEST) $(PARALLEL) tests/trainers tests/train tests/interop $(ARGS)
+
+peers: $(DEV) ## Make the environments of the packages that Guerdon is tried against, several gigabytes
+	@PYTHONPATH=tests $(BIN)/python -m interop.environments
+
+check: $(LINT) ## Lint, formatting, types, import layers, rules of the house, the generated help page
+	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m support.run_checks
+
+nightly: check test-all soak ## All that there is to run, some hours
 
 bench: $(DEV) ## Measure the scoring engine, the server, the clients, the sandbox and verifiers against others
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scoring.py
@@ -50,7 +61,7 @@ soak: $(DEV) ## Long loads, to see whether the memory of the server and of the s
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sandbox_soak.py
 
 clean: ## Remove the environment, the caches and what was built
-	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) .durations.json build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.core-installed: $(DECLARED)
@@ -59,9 +70,23 @@ $(VENV)/.core-installed: $(DECLARED)
 	$(call install,.)
 	@touch $@
 
+$(VENV)/.test-installed: $(DECLARED)
+	$(call environment)
+	@echo "Installing guerdon with its extras and pytest: a minute or two …"
+	$(call install,.[test])
+	@touch $@
+
+$(VENV)/.lint-installed: $(DECLARED)
+	$(call environment)
+	@echo "Installing guerdon with its extras, pytest, ruff and mypy: a minute or two …"
+	$(call install,.[test,lint])
+	@touch $@
+
+dev: $(DEV) ## Install all that development needs, with PyTorch: several gigabytes where a GPU is supported
+
 $(DEV): $(DECLARED)
 	$(call environment)
-	@echo "Installing guerdon with its extras and development tools: a minute or two …"
+	@echo "Installing guerdon with every extra and all development tools: some minutes …"
 	$(call install,.[dev])
 	@touch $@
 

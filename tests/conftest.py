@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +43,10 @@ def _no_readable_python() -> bool:
     return readable_python() is None
 
 
+def _no_torch() -> bool:
+    return importlib.util.find_spec("torch") is None
+
+
 def _no_later_python() -> bool:
     from interop.environments import PeerError, base_python
 
@@ -64,6 +70,10 @@ ACCEPTED_SKIPS: Mapping[str, Callable[[], bool]] = {
     "no native tier": lambda: bool(_no_namespaces()),
     "no bubblewrap tier": lambda: bool(_no_namespaces()) or shutil.which("bwrap") is None,
     "no landlock tier": lambda: not _landlock(),
+    # The extra test leaves it out; make test-all installs the extra dev.
+    "no torch": _no_torch,
+    # Said by support/time_limit.py, which only .ci/run loads.
+    "no time left": lambda: "GUERDON_END_BY" in os.environ,
     "no Python 3.12": lambda: _no_later_python(),
     "no Python that an ordinary user may read": lambda: _no_readable_python(),
 }
@@ -107,12 +117,48 @@ def not_run_in_docs(pytestconfig: pytest.Config) -> list[str]:
     return pytestconfig.stash.setdefault(NOT_RUN, [])
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand what this process of pytest-xdist noted to the one that prints it."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["not_run"] = session.config.stash.get(NOT_RUN, [])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what a process of pytest-xdist noted."""
+    noted = getattr(node, "workeroutput", {}).get("not_run", [])
+    node.config.stash.setdefault(NOT_RUN, []).extend(noted)
+
+
+# Programs that tests use where they are there, with the package of Debian and Ubuntu that has them.
+PROGRAMS = {
+    "bwrap": "bubblewrap",
+    "openssl": "openssl",
+    "gcc": "gcc",
+    "g++": "g++",
+    "go": "golang-go",
+    "javac": "default-jdk-headless",
+    "node": "nodejs",
+    "rustc": "rustc",
+}
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    lines = config.stash.get(NOT_RUN, [])
+    lines = sorted(set(config.stash.get(NOT_RUN, [])))
     if lines:
         terminalreporter.section(f"{len(lines)} blocks of the documentation not run", sep="-")
         for line in lines:
             terminalreporter.line(line)
+    absent = [name for name in PROGRAMS if shutil.which(name) is None]
+    if absent and terminalreporter.stats.get("skipped"):
+        packages = " ".join(PROGRAMS[name] for name in absent)
+        terminalreporter.section(
+            f"{len(absent)} programs are missing, and tests with them are skipped", sep="-"
+        )
+        terminalreporter.line(
+            f"missing: {' '.join(absent)}; on Debian and Ubuntu: apt-get install {packages}"
+        )
 
 
 @pytest.hookimpl(wrapper=True)

@@ -42,7 +42,7 @@ def parse_bytes(value: str | int) -> int:
         unit += "b"
     amount = int(float(match.group(1)) * _UNITS[unit]) if match and unit in _UNITS else 0
     if amount < 1:
-        raise InputError(f"{_shown(value)} is no amount of memory; write it as 512MB or 2GiB")
+        raise InputError(f"{_shown(value)} is not an amount of memory; write it as 512MB or 2GiB")
     return amount
 
 
@@ -62,7 +62,9 @@ def parse_seconds(value: str | float) -> float:
     except (TypeError, ValueError, OverflowError):
         seconds = float("nan")
     if not 0 < seconds < float("inf") or isinstance(value, bool):
-        raise InputError(f"{_shown(value)} is no number of seconds; give a positive number such as 10 or 2m")
+        raise InputError(
+            f"{_shown(value)} is not a number of seconds; give a positive number such as 10 or 2m"
+        )
     return seconds
 
 
@@ -73,7 +75,7 @@ def parse_count(value: str | float) -> int:
     except (TypeError, ValueError, OverflowError):
         count = -1
     if count < 0 or isinstance(value, bool) or (isinstance(value, float) and value != count):
-        raise InputError(f"{_shown(value)} is no count; give a whole number of 0 or more")
+        raise InputError(f"{_shown(value)} is not a count; give a whole number of 0 or more")
     return count
 
 

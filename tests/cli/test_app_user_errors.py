@@ -114,9 +114,9 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "resume and overwrite": ((*SCORE, "-o", "s.jsonl", "--resume", "--overwrite"), "give one of them"),
     "resume what is no run": ((*SCORE, "-o", "there.jsonl", "--resume"), "is no row of scores"),
     # The limits.
-    "a negative timeout": ((*SCORE, "--timeout", "-1"), "'-1' is no number of seconds"),
-    "a timeout in words": ((*SCORE, "--timeout", "soon"), "'soon' is no number of seconds"),
-    "workers in words": ((*SCORE, "--workers", "abc"), "'abc' is no count"),
+    "a negative timeout": ((*SCORE, "--timeout", "-1"), "'-1' is not a number of seconds"),
+    "a timeout in words": ((*SCORE, "--timeout", "soon"), "'soon' is not a number of seconds"),
+    "workers in words": ((*SCORE, "--workers", "abc"), "'abc' is not a count"),
     "no concurrency": ((*SCORE, "--concurrency", "0"), "give a whole number of 1 or more"),
     "memory in words": ((*SCORE, "--max-memory", "lots"), "write it as 512MB or 2GiB"),
     "an empty batch": ((*SCORE, "--batch-size", "0"), "give a whole number of 1 or more"),
@@ -132,7 +132,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "a preview of no samples": (("preview", "my_rewards.py::exact"), "Missing option '--samples'"),
     "a preview of few": (
         ("preview", "my_rewards.py::exact", "--samples", "samples.jsonl", "--max-samples", "few"),
-        "'few' is no count",
+        "'few' is not a count",
     ),
     "a metrics folder without a name": (
         ("preview", "--metrics-folders", "./empty_folder", "--samples", "samples.jsonl"),
@@ -171,9 +171,9 @@ def test_a_mistake_is_a_line_and_status_2(mistake: str, guerdon: Run, crowded: P
 @pytest.mark.parametrize(
     ("variable", "value", "fragment"),
     [
-        ("GUERDON_TIMEOUT", "soon", "GUERDON_TIMEOUT: 'soon' is no number of seconds"),
-        ("GUERDON_WORKERS", "-2", "GUERDON_WORKERS: '-2' is no count"),
-        ("GUERDON_MAX_MEMORY", "lots", "GUERDON_MAX_MEMORY: 'lots' is no amount of memory"),
+        ("GUERDON_TIMEOUT", "soon", "GUERDON_TIMEOUT: 'soon' is not a number of seconds"),
+        ("GUERDON_WORKERS", "-2", "GUERDON_WORKERS: '-2' is not a count"),
+        ("GUERDON_MAX_MEMORY", "lots", "GUERDON_MAX_MEMORY: 'lots' is not an amount of memory"),
         ("GUERDON_LIMIT", "none", "GUERDON_LIMIT"),
         ("GUERDON_OUTPUT", "scores.txt", "a .jsonl or a .parquet file"),
         ("GUERDON_MAP", "gold", "not of the form name=column"),

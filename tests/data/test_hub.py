@@ -76,7 +76,7 @@ def test_a_hub_that_cannot_be_reached_is_one_line(tmp_path: Path) -> None:
     pytest.importorskip("datasets", reason="the hub needs the extra data")
     (line,) = run(OPEN.format(before=""), tmp_path)
     assert line.startswith(
-        "InputError openai/gsm8k is neither a file or folder here nor to be had from the Hugging Face hub: "
+        "InputError openai/gsm8k is neither a local file or folder nor available from the Hugging Face hub: "
     )
 
 

@@ -40,6 +40,24 @@ XFAIL = "@pytest.mark.xfail(strict=True)\ndef test_a(): assert False"
 def test_a_skip_counts_as_a_failure_in_ci(
     tmp_path: Path, source: str, ci: bool, has_data: bool, passes: bool, says: str
 ) -> None:
+    done = run_pytest(tmp_path, source, ci, has_data)
+    assert (done.returncode == 0) is passes, done.stdout
+    assert says in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("source", "passes", "says"),
+    [(MARKED, False, "this one was: no time"), (FIXTURE, True, "no shared data")],
+)
+def test_it_does_so_in_the_processes_of_xdist(tmp_path: Path, source: str, passes: bool, says: str) -> None:
+    done = run_pytest(tmp_path, source, True, False, "-p", "xdist", "-n", "2")
+    assert (done.returncode == 0) is passes, done.stdout
+    assert says in done.stdout
+
+
+def run_pytest(
+    tmp_path: Path, source: str, ci: bool, has_data: bool, *options: str
+) -> subprocess.CompletedProcess[str]:
     conftest = Path(__file__).parents[1].joinpath("conftest.py").read_text(encoding="utf-8")
     (tmp_path / "conftest.py").write_text(conftest, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
@@ -51,12 +69,10 @@ def test_a_skip_counts_as_a_failure_in_ci(
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("GUERDON_", "PYTEST_"))}
     environment |= {"GUERDON_DATA": str(data), "GUERDON_CI": "1" if ci else "", "COLUMNS": "200"}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-rfEs", "-p", "no:cacheprovider", str(tmp_path)],
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-rfEs", "-p", "no:cacheprovider", *options, str(tmp_path)],
         env=environment,
         cwd=tmp_path,
         capture_output=True,
         text=True,
     )
-    assert (done.returncode == 0) is passes, done.stdout
-    assert says in done.stdout

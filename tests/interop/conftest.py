@@ -56,6 +56,14 @@ def cases(count: int = 500) -> list[Case]:
     return made
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need an environment of their own, before ``-m`` chooses by marks."""
+    for item in items:
+        if "interpreter" in getattr(item, "fixturenames", ()):
+            item.add_marker("peers")
+
+
 @pytest.fixture(scope="session")
 def samples() -> list[Case]:
     found = cases()

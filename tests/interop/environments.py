@@ -1,7 +1,9 @@
 """Environments of their own for the packages that guerdon is tried against.
 
-Each is a virtual environment with the versions of ``peers/NAME.txt``, made by pip at its first use and kept in
-``$GUERDON_PEERS``, else in the user's cache folder. The benchmarks use them, too.
+Each is a virtual environment with the versions of ``peers/NAME.txt``, made at its first use by uv, else by pip, and
+kept in ``$GUERDON_PEERS``, else in the user's cache folder. The benchmarks use them, too.
+
+``python -m interop.environments`` makes all of them, some at a time.
 """
 
 from __future__ import annotations
@@ -13,11 +15,22 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 PEERS = Path(__file__).resolve().parent / "peers"
 INSTALL_SECONDS = 900
+AT_ONCE = 4
+"""So many environments are made side by side: most of the time goes into downloads."""
+
+# What uv calls the settings of pip that say where packages come from.
+UV_SETTINGS = {
+    "PIP_INDEX_URL": "UV_DEFAULT_INDEX",
+    "PIP_EXTRA_INDEX_URL": "UV_INDEX",
+    "PIP_FIND_LINKS": "UV_FIND_LINKS",
+}
 
 # Packages that are used without what they declare to need, because that is a training stack of several
 # gigabytes, and for one interpreter only; the parts that call a reward over HTTP need none of it.
@@ -88,13 +101,39 @@ def base_python(least: tuple[int, int]) -> Path:
 
 
 def _make(peer: str, folder: Path, python: Path, base: Path) -> None:
-    _run(peer, [str(base), "-m", "venv", str(folder)])
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    _run(peer, [*pip, "-r", str(PEERS / f"{peer}.txt")])
+    uv = _uv()
+    try:
+        if uv is None or peer in ALONE:
+            _make_with_pip(peer, folder, python, base)
+        else:
+            _make_with_uv(uv, peer, folder, python, base)
+    except PeerError:
+        if uv is None or peer in ALONE:
+            raise
+        # uv does not read pip's configuration files, which may say where packages come from.
+        shutil.rmtree(folder, ignore_errors=True)
+        _make_with_pip(peer, folder, python, base)
     if peer in ON_TOP:
         here = sysconfig.get_path("purelib")
         site = next(folder.glob("lib/python*/site-packages"))
         (site / "on_top.pth").write_text(f"import site; site.addsitedir({here!r})\n")
+
+
+def _uv() -> str | None:
+    beside = Path(sys.executable).with_name("uv")
+    return str(beside) if beside.exists() else shutil.which("uv")
+
+
+def _make_with_uv(uv: str, peer: str, folder: Path, python: Path, base: Path) -> None:
+    _run(peer, [uv, "venv", "--quiet", "--python", str(base), str(folder)])
+    listed = ["--no-deps", "-r", str(PEERS / f"{peer}.txt")]
+    _run(peer, [uv, "pip", "install", "--quiet", "--python", str(python), *listed])
+
+
+def _make_with_pip(peer: str, folder: Path, python: Path, base: Path) -> None:
+    _run(peer, [str(base), "-m", "venv", str(folder)])
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    _run(peer, [*pip, "-r", str(PEERS / f"{peer}.txt")])
     if peer in ALONE:
         package, options = ALONE[peer]
         site = next(folder.glob("lib/python*/site-packages"))
@@ -104,12 +143,32 @@ def _make(peer: str, folder: Path, python: Path, base: Path) -> None:
 
 
 def _run(peer: str, command: list[str]) -> None:
+    variables = environment()
+    variables |= {uv: variables[pip] for pip, uv in UV_SETTINGS.items() if pip in variables}
     try:
-        done = subprocess.run(
-            command, env=environment(), capture_output=True, text=True, timeout=INSTALL_SECONDS
-        )
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=INSTALL_SECONDS)
     except subprocess.TimeoutExpired:
         raise PeerError(f"{peer} was not installed within {INSTALL_SECONDS} s") from None
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "ERROR" in line] or done.stderr.splitlines()
         raise PeerError(f"{peer} cannot be installed: {' '.join(lines[-2:])}")
+
+
+def main() -> None:
+    """Make all environments that are not there yet; one that cannot be made is told, its tests are skipped."""
+
+    def make(peer: str) -> None:
+        start = time.monotonic()
+        try:
+            python_of(peer)
+        except PeerError as error:
+            print(error, flush=True)
+        else:
+            print(f"{peer}: {time.monotonic() - start:.1f} s", flush=True)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(make, sorted(path.stem for path in PEERS.glob("*.txt"))))
+
+
+if __name__ == "__main__":
+    main()

@@ -11,7 +11,6 @@ from interop.conftest import Interpreter
 from support.trainer_peers import BOTH, adapted, run_peer
 
 
-@pytest.mark.trainers
 def test_groups_are_scored_as_art_gathers_them(interpreter: Interpreter, tmp_path: Path) -> None:
     adapted(BOTH, "art", tmp_path)
     offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}

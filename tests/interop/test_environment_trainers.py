@@ -90,7 +90,6 @@ CASES = [
 ]
 
 
-@pytest.mark.trainers
 def test_nemo_gym_verifies(client: Client, tmp_path: Path) -> None:
     app, *_ = written("nemo-gym", tmp_path, f"{FILE}::both", on_failure=0.25, timeout=3)
     *answers, finished = client("nemo_gym", "nemo_gym_server.py", CASES, SOURCES, str(app))
@@ -108,7 +107,6 @@ def test_nemo_gym_verifies(client: Client, tmp_path: Path) -> None:
     assert finished[-1] == 3, "the slow sample held others up"
 
 
-@pytest.mark.trainers
 def test_nemo_gym_answers_500_where_failures_are_raised(client: Client, tmp_path: Path) -> None:
     app, *_ = written("nemo-gym", tmp_path, f"{FILE}::right", on_failure="raise")
     *answers, _ = client("nemo_gym", "nemo_gym_server.py", CASES[:3], SOURCES, str(app))
@@ -116,7 +114,6 @@ def test_nemo_gym_answers_500_where_failures_are_raised(client: Client, tmp_path
     assert "asked to raise" in str(answers[2][1])
 
 
-@pytest.mark.trainers
 def test_nemo_gym_gives_what_the_server_gives(client: Client, tmp_path: Path) -> None:
     """The same rows in process, at ``guerdon serve`` and by way of its address: one verdict."""
     app, *_ = written("nemo-gym", tmp_path, f"{FILE}::both")
@@ -132,7 +129,6 @@ def _verdicts(answers: list[Any]) -> list[dict[str, Any]]:
     return [{name: body[name] for name in names} for _, body in answers]
 
 
-@pytest.mark.trainers
 def test_nemo_gym_accepts_the_configuration(interpreter: Interpreter, tmp_path: Path) -> None:
     *_, config = written("nemo-gym", tmp_path, f"{FILE}::both")
     gym = interpreter("nemo_gym").parent / "gym"

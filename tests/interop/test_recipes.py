@@ -80,6 +80,7 @@ def run_script(folder: Path, name: str, *before: str) -> list[dict[str, Any]]:
     return history
 
 
+@pytest.mark.torch
 def test_trl(folder: Path) -> None:
     history = run_script(folder, "trl_grpo.py")
     assert all(0 <= step["rewards/last_number/mean"] <= 1 for step in history)
@@ -97,6 +98,7 @@ class FastLanguageModel:
 """
 
 
+@pytest.mark.torch
 def test_unsloth(folder: Path) -> None:
     """Unsloth needs a GPU to be imported: here transformers loads the model, all else is the recipe's."""
     (folder / "unsloth.py").write_text(STAND_IN)
@@ -126,7 +128,6 @@ def test_tunix(interpreter: Interpreter, folder: Path) -> None:
     assert failed == 0
 
 
-@pytest.mark.trainers
 def test_verl(interpreter: Interpreter, folder: Path) -> None:
     """The command line is taken from the shell that runs the recipe; what it says goes to verl's own loader."""
     shown = folder / "bin" / "python"
@@ -186,7 +187,6 @@ def rollout(text: str) -> list[Any]:
     return ["/verify", {"responses_create_params": asked, "response": response, "expected_answer": "4"}]
 
 
-@pytest.mark.trainers
 def test_nemo_gym(client: Client, folder: Path) -> None:
     paths = {"PYTHONPATH": str(folder)}
     app = str(folder / "nemo_gym_app.py")
@@ -217,6 +217,7 @@ def nemo_rl(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return known
 
 
+@pytest.mark.torch
 def test_nemo_rl(nemo_rl: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import runpy
 
@@ -270,7 +271,6 @@ def test_skyrl(importable: Path) -> None:
     assert [step["reward"] for step in steps] == SCORES
 
 
-@pytest.mark.trainers
 def test_tinker(interpreter: Interpreter, folder: Path) -> None:
     assert (folder / "tinker_dataset.py").exists()
     shutil.copy(PEERS / "rewards_of_ours.py", folder)

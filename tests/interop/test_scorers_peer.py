@@ -28,7 +28,12 @@ CASES: list[tuple[str, dict[str, Any], float | None, dict[str, Any]]] = [
     ("near", {"response": "45"}, 0.5, {}),
     ("exact", {"response": '{"a": 1}', "ground_truth": {"a": 1}}, 1.0, {"name": "exact_match"}),
     ("number", {"response": "105", "ground_truth": "100"}, 1 - 5 / 205, {"name": "numeric_diff"}),
-    ("number", {"response": "many", "ground_truth": 4}, None, {"error": "the response is no number: 'many'"}),
+    (
+        "number",
+        {"response": "many", "ground_truth": 4},
+        None,
+        {"error": "the response is not a number: 'many'"},
+    ),
     ("valid", {"response": '{"a": 1}', "ground_truth": "no schema"}, 1.0, {}),
     ("valid", {"response": '{"a": 1}', "schema": {"required": ["b"]}}, 0.0, {}),
     ("choosy", {"response": "skip"}, None, {"error": None, "reason": "so it is"}),

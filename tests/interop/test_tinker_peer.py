@@ -10,7 +10,6 @@ from interop.conftest import Interpreter
 from support.trainer_peers import BOTH, adapted, run_peer
 
 
-@pytest.mark.trainers
 def test_groups_are_rolled_out_by_the_cookbook(interpreter: Interpreter, tmp_path: Path) -> None:
     adapted(BOTH, "tinker", tmp_path)
     told = run_peer(interpreter("tinker"), "tinker_envs.py", folder=tmp_path)

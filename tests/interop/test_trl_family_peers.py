@@ -60,7 +60,6 @@ def test_a_name_of_ms_swift_s_own_is_left_to_it(tmp_path: Path) -> None:
     assert told["lines"].endswith("--external_plugins math_swift.py --reward_funcs guerdon_math")
 
 
-@pytest.mark.trainers
 def test_axolotl(interpreter: Interpreter, tmp_path: Path) -> None:
     import yaml
 

@@ -154,7 +154,6 @@ def test_a_tiny_model_learns_sums(learnt: Training, interpreter: Interpreter, tm
     assert not told["other_seed"]
 
 
-@pytest.mark.trainers
 def test_a_killed_run_goes_on_as_if_nothing_had_been(learnt: Training, start: Start, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     # Evaluating more often changes nothing of what is learnt either.
@@ -179,7 +178,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"{process.url}/rewards/sums"
 
 
-@pytest.mark.trainers
 def test_an_endpoint_gives_the_same_curve(
     learnt: Training, start: Start, address: str, tmp_path: Path
 ) -> None:
@@ -192,7 +190,6 @@ def test_an_endpoint_gives_the_same_curve(
     assert {step: whole[step] for step in rows} == rows
 
 
-@pytest.mark.trainers
 def test_a_model_in_a_folder_is_trained_with_adapters(
     interpreter: Interpreter, compiled: Mapping[str, str], tmp_path: Path
 ) -> None:

@@ -41,7 +41,6 @@ def test_a_task_is_scored_by_verifiers(interpreter: Interpreter, tmp_path: Path)
     assert told["strict"]["rewards"] == {"strict": None}
 
 
-@pytest.mark.trainers
 def test_a_rubric_scores_with_ours_and_is_a_reward(interpreter: Interpreter, tmp_path: Path) -> None:
     told = run_peer(interpreter("verifiers_rubric"), "verifiers_rubrics.py", folder=tmp_path)
 

@@ -18,7 +18,6 @@ from interop.environments import PEERS, environment
 from interop.trainer_rows import ASYNC, COMBINED, ROWS, SECONDS, Expected
 from support.served import Process, guerdon_serve, running
 
-pytestmark = pytest.mark.trainers
 RUN_SECONDS = 480
 MANAGER = "reward.reward_manager.name="
 COMPONENTS = ["right", "right_form", "score"]

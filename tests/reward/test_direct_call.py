@@ -42,7 +42,7 @@ LOOP["content"] = LOOP
         ([{"role": "user", "content": math.nan}], r"messages\[0\].content"),
         ([{"role": 5, "content": "x"}], r"messages\[0\].role"),
         ([{"role": None, "content": "x"}], r"messages\[0\].role"),
-        ([{5: 6, "role": "user"}], r"messages\[0\] has a key that is no string"),
+        ([{5: 6, "role": "user"}], r"messages\[0\] has a key that is not a string"),
         ([LOOP], r"messages\[0\].content"),
         ([*TALK, object()], r"messages\[2\] must be an object"),
         ([RuntimeError("x")], r"messages\[0\] must be an object"),

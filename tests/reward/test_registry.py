@@ -190,7 +190,7 @@ def test_paths_that_lead_nowhere(folder: Path, path: str, says: str) -> None:
         ("1 / 0\n", "raised ZeroDivisionError"),
         ("x = 1\n", "there is no 'evaluate' in .*; it has: nothing to call"),
         ("def evalute(response):\n    return 1\n", "did you mean evalute"),
-        ("evaluate = 5\n", "this int is no reward"),
+        ("evaluate = 5\n", "this int is not a reward"),
         ("def evaluate(response):\n    yield 1\n", "is a generator function"),
         (b"\xff\xfe\x00", "main.*: "),
         (b"x = 1\0", "null bytes"),
@@ -255,7 +255,7 @@ def test_registering(folder: Path) -> None:
     "name", ["", " ", "a b", "a/b", "a:b", "a\\b", "a\nb", "a\tb", "a\0b", "x.py", 5, None]
 )
 def test_names_that_cannot_be_registered(name: Any) -> None:
-    with pytest.raises(BindingError, match="is no name for a reward"):
+    with pytest.raises(BindingError, match="is not a name for a reward"):
         register_reward_function(name, lambda response: 1.0)
 
 

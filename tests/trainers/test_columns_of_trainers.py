@@ -87,5 +87,5 @@ def test_an_empty_completion_is_not_the_prompt() -> None:
 
 @pytest.mark.parametrize("completion", [None, 4, b"four"])
 def test_what_is_no_completion(completion: Any) -> None:
-    with pytest.raises(InputError, match="a completion is a text or a list of messages"):
+    with pytest.raises(InputError, match="a completion must be text or a list of messages"):
         messages_of("2 + 2?", completion)

@@ -11,7 +11,6 @@ from typing import Any
 import cloudpickle
 import numpy
 import pytest
-import torch
 import yaml
 
 import support.environment_rewards as rewards
@@ -21,6 +20,8 @@ from guerdon.trainers import Adapter, SetupRequest, find_trainer
 from guerdon.trainers.nemo_rl import EnvironmentStep, NemoRlAdapter, adapter_of, make, tensors_of
 from guerdon.trainers.weighted_parts import WeightedParts
 
+torch = pytest.importorskip("torch", reason="no torch: it comes with the extra dev")
+pytestmark = pytest.mark.torch
 FILE = Path(rewards.__file__)
 
 
@@ -125,8 +126,8 @@ def test_the_configuration_names_the_reward() -> None:
 @pytest.mark.parametrize(
     ("configuration", "says"),
     [
-        ({}, "names no reward"),
-        ({"reward": f"{FILE}::right", "named_rewards": True}, "no weighted sum"),
+        ({}, "does not name a reward"),
+        ({"reward": f"{FILE}::right", "named_rewards": True}, "not a weighted sum"),
         ({"reward": f"{FILE}::right", "on_failure": "skip"}, "cannot skip"),
     ],
 )

@@ -26,6 +26,7 @@ from support.tiny_models import letter_tokenizer, save_policy
 from support.trl_rewards import SCORES, TIMEOUT, asynchronous_grade, grade, levels
 
 pytestmark = [
+    pytest.mark.torch,
     pytest.mark.filterwarnings("ignore:.*gradient_checkpointing.*:FutureWarning"),
     pytest.mark.filterwarnings("ignore::trl.import_utils.TRLExperimentalWarning"),
 ]

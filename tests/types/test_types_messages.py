@@ -92,7 +92,7 @@ def test_a_message_survives_json_and_a_pickle(given_message: dict[str, Any]) -> 
         ([{"role": "user", "content": ["x"]}], r"messages\[0\]\.content"),
         ([{"role": "user", "content": {"text": "x"}}], r"messages\[0\]\.content"),
         ([{"role": "user", "tool_calls": [{}]}], r"messages\[0\]\.tool_calls\[0\]\.function: Field required"),
-        ([{5: "x", "role": "user"}], r"messages\[0\] has a key that is no string"),
+        ([{5: "x", "role": "user"}], r"messages\[0\] has a key that is not a string"),
     ],
 )
 def test_malformed_messages_are_one_line_with_index_and_field(value: Any, says: str) -> None:

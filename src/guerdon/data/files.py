@@ -104,6 +104,6 @@ def damage() -> Iterator[None]:
     try:
         yield
     except EOFError:
-        raise DamagedError("the gzip data is cut off here; what follows is lost") from None
+        raise DamagedError("the gzip data is cut off here; the rest is lost") from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise DamagedError(f"the gzip data is corrupt here; what follows is lost ({error})") from None
+        raise DamagedError(f"the gzip data is corrupt here; the rest is lost ({error})") from None

@@ -45,7 +45,7 @@ def _load(source: str, split: str | None) -> Any:
     datasets = optional("datasets", f'the Hugging Face dataset "{source}" (there is no such file or folder)')
     match = _ID.fullmatch(source)
     if match is None:
-        raise InputError(f"{source} is no id of a Hugging Face dataset, which is written owner/name")
+        raise InputError(f"{source} is not the id of a Hugging Face dataset, which is written owner/name")
     name, config = match["id"], match["config"]
     try:
         if config is None and len(configs := datasets.get_dataset_config_names(name)) > 1:
@@ -63,7 +63,7 @@ def _load(source: str, split: str | None) -> Any:
     except Exception as error:  # what the network, the hub and datasets raise has no common root
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise InputError(
-            f"{source} is neither a file or folder here nor to be had from the Hugging Face hub: {reason}"
+            f"{source} is neither a local file or folder nor available from the Hugging Face hub: {reason}"
         ) from error
 
 

@@ -108,7 +108,7 @@ def _refuse_lone_surrogates(value: Any) -> None:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         escape = ascii(error.object[error.start])[1:-1]
-        raise InputError(f"a string has the lone surrogate {escape}, which is no character") from None
+        raise InputError(f"a string has the lone surrogate {escape}, which is not a character") from None
 
 
 def _row_of(line: bytes, context: ReadContext) -> Any:

@@ -157,7 +157,7 @@ def curriculum(stages: Mapping[int, Any], *, name: str | None = None) -> RewardF
         raise BindingError("curriculum takes a mapping from training step to reward")
     for step in stages:
         if isinstance(step, bool) or not isinstance(step, int) or step < 0:
-            raise BindingError(f"a stage starts at a whole number of steps, not {step!r}")
+            raise BindingError(f"a stage must start at a whole number of steps, not {step!r}")
     starts = sorted(stages)
     components = named_components([(resolve(stages[start]), None) for start in starts])
     return composition(Curriculum(dict(zip(starts, components, strict=True))), name)

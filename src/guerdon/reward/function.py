@@ -83,7 +83,7 @@ class RewardFunction(DirectCall, TrainerMethods, Generic[Verdict]):
         if mode != "local":
             words = ", ".join(f'"{known}"' for known in ("local", *hooks.REMOTE_MODES))
             raise BindingError(
-                f"mode must be one of {words}, not {mode!r} (pointwise or batch is said to reward_function)",
+                f"mode must be one of {words}, not {mode!r} (reward_function takes pointwise and batch)",
                 mode=mode,
             )
         if endpoint is not None or model_id is not None:

@@ -21,7 +21,7 @@ def register_reward_function(name: str, reward: Any) -> RewardFunction:
     'always'
     """
     if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name) or name.endswith(".py"):
-        raise BindingError(f"{name!r} is no name for a reward: use letters, digits, - and _")
+        raise BindingError(f"{name!r} is not a name for a reward: use letters, digits, - and _")
     found = resolve(reward)
     named = found if found.name == name else found.with_name(name)
     registered[name] = named
@@ -42,7 +42,7 @@ def get_reward_function(name_or_path: Any, **parameters: Any) -> RewardFunction:
 def resolve(spec: Any, /, **parameters: Any) -> RewardFunction:
     """See get_reward_function."""
     if spec is None:
-        raise BindingError("None is no reward: give a function, a class, a reward or the name of one")
+        raise BindingError("None is not a reward: give a function, a class, a reward or the name of one")
     if isinstance(spec, str) and spec.startswith(("http://", "https://")):
         return RewardFunction(endpoint=spec, mode="remote", **parameters)
     name = spec.options.name if isinstance(spec, RewardFunction) else None

@@ -49,7 +49,7 @@ def messages_of(prompt: Any, completion: Any) -> list[Any]:
     if isinstance(completion, Mapping):
         return [*context, completion]
     if not isinstance(completion, list | tuple):
-        raise InputError(f"a completion is a text or a list of messages, not {type(completion).__name__}")
+        raise InputError(f"a completion must be text or a list of messages, not {type(completion).__name__}")
     if not completion:  # the prompt's last message must not be taken for what the model said
         return [*context, Message(role="assistant", content="")]
     return [*context, *completion]

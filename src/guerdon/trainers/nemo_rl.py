@@ -52,7 +52,7 @@ class NemoRlAdapter(Adapter):
         self.named_rewards = named_rewards
         if named_rewards and not self._weighted_parts.keys:
             raise BindingError(
-                f"{self.reward.name} is no weighted sum, so it has no parts for named_rewards: compose it with "
+                f"{self.reward.name} is not a weighted sum, so it has no parts for named_rewards: compose it with "
                 "guerdon.weighted"
             )
 
@@ -135,7 +135,7 @@ def environment_class() -> Any:
 def adapter_of(cfg: Mapping[str, Any]) -> NemoRlAdapter:
     """The adapter that a part of the configuration asks for. Raises InputError where it names no reward."""
     if not cfg.get("reward"):
-        raise InputError("the environment's configuration names no reward: env.NAME.reward=math")
+        raise InputError("the environment's configuration does not name a reward: env.NAME.reward=math")
     options = {name: cfg[name] for name in _OPTIONS if cfg.get(name) is not None}
     reward = resolve(cfg["reward"], **dict(cfg.get("parameters") or {}))
     return NemoRlAdapter(reward, named_rewards=bool(cfg.get("named_rewards")), **options)

@@ -81,7 +81,7 @@ def call(function: str, values: list[Any], named: Mapping[str, Any]) -> str:
     for name, value in named.items():
         if not _is_literal(value):
             raise InputError(
-                f"{name}={value!r} cannot be written to a file; fix it in a reward of your own and name that"
+                f"{name}={value!r} cannot be written to a file; set it in a reward of your own and use that"
             )
     fit = {
         name: value for name, value in named.items() if name.isidentifier() and not keyword.iskeyword(name)

@@ -115,7 +115,7 @@ class _RewardCache:
     def of(self, spec: Any, parameters: Any, options: Any) -> VerlReward:
         if not isinstance(spec, str) or not spec:
             raise InputError(
-                "say which reward verl is to use: +reward.custom_reward_function.reward_kwargs.reward=math"
+                "choose the reward that verl calls: +reward.custom_reward_function.reward_kwargs.reward=math"
             )
         fixed, adapted = _values(parameters or {}), _values(options or {})
         key = json.dumps([spec, fixed, adapted], sort_keys=True, default=repr)

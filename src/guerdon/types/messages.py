@@ -135,5 +135,5 @@ def as_messages(value: Any, what: str = "messages") -> list[Message]:
         except ValidationError as error:
             raise InputError(f"{what}[{i}].{reason_of(error)}") from None
         except TypeError:
-            raise InputError(f"{what}[{i}] has a key that is no string") from None
+            raise InputError(f"{what}[{i}] has a key that is not a string") from None
     return messages

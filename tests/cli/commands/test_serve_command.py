@@ -116,7 +116,7 @@ MISTAKES = {
     "no port": (("math", "--port", "99999"), "Invalid value for '--port'"),
     "no workers": (("math", "--workers", "0"), "workers must be a whole number of 1 or more, not 0"),
     "a size in words": (("math", "--max-body", "large"), "write it as 512MB or 2GiB"),
-    "a duration in words": (("math", "--drain", "soon"), "'soon' is no number of seconds"),
+    "a duration in words": (("math", "--drain", "soon"), "'soon' is not a number of seconds"),
     "a certificate without its key": (("math", "--tls-cert", "my_rewards.py"), "both a certificate and its key"),
     "a certificate nowhere": (("math", "--tls-cert", "a", "--tls-key", "b"), "tls_cert: there is no file a"),
     "a key of two words": (("math", "--api-key", "a b"), "an API key must be printable ASCII"),

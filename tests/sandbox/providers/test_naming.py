@@ -42,9 +42,9 @@ def test_names_of_providers(text: str, kind: type[Provider]) -> None:
         ("http://host:2000", "no provider"),
         ("", "no provider ''"),
         ("piston:", "has no address: write piston:http://HOST:PORT"),
-        ("piston:host:2000", "is no address"),
+        ("piston:host:2000", "is not an address"),
         ("piston:http://secret@host", "give a key as api_key"),
-        (7, "a text or a Provider, not int"),
+        (7, "text or a Provider, not int"),
     ],
 )
 def test_names_that_are_none(text: Any, message: str) -> None:

@@ -285,8 +285,8 @@ def test_retries_that_cannot_be(options: dict[str, float]) -> None:
     [
         ([status(500)] * 9, "answered 500 (3 attempts)"),
         ([cut] * 9, "broke in the middle of the answer (3 attempts)"),
-        ([garbage], "no JSON: is the address right?"),
-        ([status(200, b"[1]")], "no JSON object"),
+        ([garbage], "something other than JSON: is the address right?"),
+        ([status(200, b"[1]")], "JSON that is not an object"),
         ([huge], "longer than"),
         ([status(401)], "set SANDBOX_FUSION_API_KEY"),
     ],

@@ -51,7 +51,7 @@ SYNC = [
     ("close", 500, "crash", "worker process"),
     ("raise that", 500, "exception", "ValueError: that"),
     ("nan", 500, "invalid_result", "finite"),
-    ("text", 500, "invalid_result", "no score"),
+    ("text", 500, "invalid_result", "is not a score"),
     ("none", 422, "not_applicable", "does not apply"),
 ]
 

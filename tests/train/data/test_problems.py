@@ -99,7 +99,7 @@ def test_data_lie_in_files_and_folders(
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
-        ({}, "there are no data to learn from"),
+        ({}, "there is no data to train on"),
         ({"data_source": "arithmetik"}, "did you mean training.data_source=arithmetic?"),
         ({"data_source": "tfds"}, "write gsm8k"),
         ({"train_data_dir": "nothing.jsonl"}, "there is no file or folder nothing.jsonl"),
@@ -119,7 +119,7 @@ def test_where_there_are_no_data(here: Path, keys: dict[str, Any], says: str) ->
     [
         ({"text": "a"}, {}, "name it: training.prompt_column=…"),
         ({"prompt": "  "}, {}, 'column "prompt" is empty'),
-        ({"prompt": None}, {}, "is null: a prompt must say something"),
+        ({"prompt": None}, {}, "is null: every row needs a prompt"),
         ({"messages": [SAID]}, {}, "holds no message to answer"),
         ({"prompt": "a"}, {"answer_column": "gold"}, 'no column "gold" (training.answer_column)'),
         ({"prompt": "a"}, {"mapping": {"gold": "g"}}, 'no column "g" (training.mapping: gold)'),

@@ -264,5 +264,5 @@ def test_a_tracker_that_breaks_does_not_end_the_run(tmp_path: Path, caplog: pyte
         broken.step(report(step))
     broken.close()
     assert [record.getMessage().split(":")[0] for record in caplog.records] == [
-        "trackio is lost for this run, which goes on"
+        "trackio is lost for this run; the run continues"
     ]

@@ -20,10 +20,10 @@ def right(response: str, answer: str) -> bool:
 @pytest.mark.parametrize(
     ("make", "given", "text"),
     [
-        (from_verifiers, right, "no rubric, task or task set of verifiers"),
-        (from_autoevals, right, "no scorer of autoevals"),
-        (from_deepeval, right, "no metric of DeepEval"),
-        (from_openevals, 3, "no evaluator of OpenEvals"),
+        (from_verifiers, right, "not a rubric, task or task set of verifiers"),
+        (from_autoevals, right, "not a scorer of autoevals"),
+        (from_deepeval, right, "not a metric of DeepEval"),
+        (from_openevals, 3, "not an evaluator of OpenEvals"),
     ],
 )
 def test_other_objects_are_refused(make: Any, given: Any, text: str) -> None:

@@ -54,7 +54,7 @@ def _convert(value: Any) -> EvaluateResult:
     if isinstance(value, BaseModel):
         return _from_model(value)
     if isinstance(value, str | bytes | type) or not hasattr(value, "__float__"):
-        raise ValueError(f"a {type(value).__name__} is no score; {_FORMS}")
+        raise ValueError(f"a {type(value).__name__} is not a score; {_FORMS}")
     return EvaluateResult(finite(value))
 
 
@@ -76,7 +76,7 @@ def _copied(result: EvaluateResult) -> EvaluateResult:
 
 def _from_pair(value: tuple[Any, ...]) -> EvaluateResult:
     if len(value) != 2 or not isinstance(value[1], Mapping):
-        raise ValueError(f"a tuple of {len(value)} is no result; {_FORMS}")
+        raise ValueError(f"a tuple of {len(value)} is not a result; {_FORMS}")
     return EvaluateResult(finite(value[0]), metrics=_metrics(value[1]))
 
 
@@ -114,7 +114,7 @@ def _from_model(value: BaseModel) -> EvaluateResult:
         return EvaluateResult(finite(vars(value)["reward"]), words or None, _metrics(metrics))
     if "score" in fields:
         return _from_mapping(value.model_dump())
-    raise ValueError(f"a {type(value).__name__} is no result; {_FORMS}")
+    raise ValueError(f"a {type(value).__name__} is not a result; {_FORMS}")
 
 
 def _metrics(values: Mapping[Any, Any]) -> dict[str, MetricResult]:

@@ -50,7 +50,9 @@ def callable_behind(target: Any, fixed: Mapping[str, Any]) -> tuple[Callable[...
     if isinstance(target, ServerLike) and not inspect.isroutine(target):
         return ServerScore(target), left
     if not callable(target):
-        raise BindingError(f"this {type(target).__name__} is no reward: give a function, a class or a reward")
+        raise BindingError(
+            f"this {type(target).__name__} is not a reward: give a function, a class or a reward"
+        )
     if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
         raise BindingError(
             f"{name_of(target)} is a generator function: return the score instead of yielding it"

@@ -40,7 +40,7 @@ def import_target(path: str) -> Any:
         module, _, name = path.rpartition(".")
         return _attribute(_module(module, path), name, path)
     raise ResolutionError(
-        f"{path!r} is no path to a reward: write file.py::name, pkg.mod:name, pkg.mod.name or a folder",
+        f"{path!r} is not a path to a reward: write file.py::name, pkg.mod:name, pkg.mod.name or a folder",
         path=path,
     )
 
@@ -63,7 +63,7 @@ def _from_folder(folder: Path) -> Any:
 
 def _module(name: str, path: str) -> ModuleType:
     if not all(part.isidentifier() for part in name.split(".")):
-        raise ResolutionError(f"{path!r} leads nowhere: {name!r} is no name of a module", path=path)
+        raise ResolutionError(f"{path!r} leads nowhere: {name!r} is not a module name", path=path)
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:  # the edge to the user's module

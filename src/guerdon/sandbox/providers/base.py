@@ -172,7 +172,7 @@ def checked_files(files: Mapping[str, bytes]) -> Mapping[str, bytes]:
     for path in files:
         parts = PurePosixPath(path).parts
         if not parts or path.startswith("/") or ".." in parts or "\0" in path or "\n" in path:
-            raise InputError(f"{path!r} is no path inside the working directory")
+            raise InputError(f"{path!r} is not a path inside the working directory")
     return files
 
 
@@ -181,9 +181,11 @@ def parsed(body: bytes, service: object) -> dict[str, Any]:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        raise ServiceError(f"{service} answered with what is no JSON: is the address right?") from None
+        raise ServiceError(
+            f"{service} answered with something other than JSON: is the address right?"
+        ) from None
     if not isinstance(value, dict):
-        raise ServiceError(f"{service} answered with what is no JSON object: is the address right?")
+        raise ServiceError(f"{service} answered with JSON that is not an object: is the address right?")
     return value
 
 
@@ -191,7 +193,7 @@ def part(value: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     """An object within an answer; None where it is absent or null."""
     found = value.get(name)
     if found is not None and not isinstance(found, dict):
-        raise ServiceError(f"the answer's {name} is no object")
+        raise ServiceError(f"the answer's {name} is not an object")
     return found
 
 
@@ -201,7 +203,7 @@ def text(value: Mapping[str, Any], name: str) -> str:
     if found is None:
         return ""
     if not isinstance(found, str):
-        raise ServiceError(f"the answer's {name} is no text")
+        raise ServiceError(f"the answer's {name} is not text")
     return found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

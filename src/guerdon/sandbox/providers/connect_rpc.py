@@ -42,7 +42,7 @@ def messages(answer: ServiceResponse) -> Iterator[dict[str, Any]]:
         while len(buffer) >= 5:
             size = int.from_bytes(buffer[1:5], "big")
             if size > LARGEST or buffer[0] & COMPRESSED:
-                raise ServiceError("the stream is no Connect stream of JSON")
+                raise ServiceError("the stream is not a Connect stream of JSON")
             if len(buffer) < 5 + size:
                 break
             flags, data = buffer[0], bytes(buffer[5 : 5 + size])
@@ -64,7 +64,7 @@ def _object(data: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise ServiceError("the stream holds what is no JSON object")
+        raise ServiceError("the stream holds something other than JSON objects")
     return value
 
 

@@ -377,4 +377,4 @@ def _decoded(data: object) -> bytes:
     try:
         return base64.b64decode(data if isinstance(data, str) else "!", validate=True)
     except ValueError:
-        raise ServiceError("E2B's sandbox sent output that is no base64") from None
+        raise ServiceError("E2B's sandbox sent output that is not base64") from None

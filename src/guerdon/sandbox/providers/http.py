@@ -262,7 +262,7 @@ def parts_of(address: str) -> tuple[str, str, int, str]:
     except ValueError:
         raise InputError(f"{_shown(address)} has no valid port") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"{_shown(address)} is no address: write http://HOST:PORT or https://HOST")
+        raise InputError(f"{_shown(address)} is not an address: write http://HOST:PORT or https://HOST")
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise InputError(
             f"{_shown(address)}: give a key as api_key or in the environment, not in the address"

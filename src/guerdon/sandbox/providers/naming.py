@@ -27,7 +27,7 @@ def provider_of(text: str | Provider) -> Provider:
     if isinstance(text, Provider):
         return text
     if not isinstance(text, str):
-        raise InputError(f"a provider is a text or a Provider, not {type(text).__name__}")
+        raise InputError(f"provider must be text or a Provider, not {type(text).__name__}")
     word, colon, address = text.strip().partition(":")
     kind = PROVIDERS.get(word.lower().replace("-", "").replace("_", ""))
     if kind is None:

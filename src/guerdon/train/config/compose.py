@@ -227,7 +227,7 @@ class _Composer:
         if key not in KEYS and not _is_open(key):
             raise InputError(no_such_key(key, KEYS, self.groups))
         if override.is_delete():
-            raise InputError(f"~{key} takes a key away, and a configuration has all of them; set it: {key}=…")
+            raise InputError(f"~{key} removes a key, and a configuration needs all keys; set it: {key}=…")
 
     def config(self, overrides: Sequence[str]) -> Config:
         """The configuration; raises InputError for what is wrong with it."""

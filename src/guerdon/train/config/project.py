@@ -34,7 +34,7 @@ class Project:
         if self.folder is None:
             return PROJECT if PROJECT.is_dir() else None
         if not self.folder.is_dir():
-            raise InputError(f"there is no folder {self.folder} to take the configuration from")
+            raise InputError(f"there is no folder {self.folder} with a configuration")
         return self.folder
 
     def main(self) -> Path | None:

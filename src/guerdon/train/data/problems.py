@@ -105,16 +105,14 @@ def _places(config: TrainingConfig) -> _Places:
     if source == _MADE and given is None:
         return _Places(_MADE, None, None, None)
     if source in _ELSEWHERE and given is None:
-        raise InputError(
-            f"training.data_source={source} is not read here; write gsm8k, or the name of a file"
-        )
+        raise InputError(f"training.data_source={source} is unknown; write gsm8k, or the name of a file")
     # agent-tunix's folders are where it caches what it loads; there is nothing in them at first.
     if source in _NAMED and (given is None or not Path(given).exists()):
         return _of_hub(config, _NAMED[source])
     place = given if given is not None else source
     if place == "file":
         raise InputError(
-            "there are no data to learn from: give training.train_data_dir=FILE, or training.data_source=gsm8k "
+            "there is no data to train on: give training.train_data_dir=FILE, or training.data_source=gsm8k "
             f"or {_MADE}"
         )
     split = config.split

@@ -90,10 +90,10 @@ def _prompt(value: Any, column: str) -> Any:
             except ValueError as error:
                 raise InputError(f"column {quoted(column)}: not JSON: {error}") from None
         if not value.strip():
-            raise InputError(f"column {quoted(column)} is empty: a prompt must say something")
+            raise InputError(f"column {quoted(column)} is empty: every row needs a prompt")
         return value
     if value is None:
-        raise InputError(f"column {quoted(column)} is null: a prompt must say something")
+        raise InputError(f"column {quoted(column)} is null: every row needs a prompt")
     messages = as_messages([value] if isinstance(value, Mapping) else value, quoted(column))
     if column == "messages":  # a conversation that has been answered asks what the answer was given to
         while messages and messages[-1].role == "assistant":

@@ -58,7 +58,7 @@ def build_reward(
     terms = list(reward_terms(spec))
     if parameters and len(terms) > 1:
         raise InputError(
-            "training.reward_parameters are those of one reward; of several each has its own: "
+            "training.reward_parameters apply to a single reward; give each of several rewards its own: "
             "{name: math, weight: 0.8, parameters: {…}}"
         )
     custom = _import_all(modules)
@@ -86,7 +86,7 @@ def reward_terms(spec: Any) -> Iterator[RewardTerm]:
             yield from (RewardTerm(str(name), _weight(weight)) for name, weight in item.items())
         else:
             raise InputError(
-                f"training.reward_function: {_shown(item)} names no reward; write math, file.py::name, "
+                f"training.reward_function: {_shown(item)} does not name a reward; write math, file.py::name, "
                 "{name: math, weight: 0.8} or a list of these"
             )
 
@@ -98,7 +98,7 @@ def _term(item: Mapping[str, Any]) -> RewardTerm:
     if unknown := [key for key in item if key not in _KEYS]:
         raise InputError(
             f"training.reward_function: {name} has an unknown key {_shown(unknown[0])}; there are "
-            f"{', '.join(_KEYS)}, and what the reward itself takes goes below parameters"
+            f"{', '.join(_KEYS)}, and the reward's own parameters go below parameters"
         )
     parameters = item.get("parameters") or {}
     if not isinstance(parameters, Mapping):

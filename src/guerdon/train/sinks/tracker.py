@@ -101,4 +101,4 @@ class TrackerSink:
                 action()
         except Exception as error:
             self._lost = True
-            logger.warning("%s is lost for this run, which goes on: %s", self._package, error)
+            logger.warning("%s is lost for this run; the run continues: %s", self._package, error)

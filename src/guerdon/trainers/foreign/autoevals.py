@@ -34,7 +34,7 @@ def from_autoevals(scorer: Any, *, name: str | None = None, **parameters: Any) -
     their names. A score of None is "does not apply", a rationale is kept as the reason. A NumericDiff reads
     numbers from text; text that is no number fails the sample. Scorers that ask a model are async.
 
-    Raises BindingError for what is no scorer of autoevals.
+    Raises BindingError for what is not a scorer of autoevals.
 
     Example::
 
@@ -44,7 +44,7 @@ def from_autoevals(scorer: Any, *, name: str | None = None, **parameters: Any) -
     """
     found = scorer_of(scorer, parameters)
     if found is None:
-        raise BindingError(f"this {type(scorer).__name__} is no scorer of autoevals")
+        raise BindingError(f"this {type(scorer).__name__} is not a scorer of autoevals")
     return RewardFunction.of_scorer(found, RewardOptions(name=name))
 
 
@@ -116,7 +116,7 @@ class AutoevalsScorer(ForeignScorer):
                 value = json.loads(output)
             except (ValueError, RecursionError):
                 if self._is_list:
-                    raise InputError(f"{self.name} needs a list in JSON; the response is none") from None
+                    raise InputError(f"{self.name} needs a list in JSON; the response is not one") from None
             else:
                 return value, expected
         return output, expected
@@ -139,4 +139,4 @@ def _number(value: Any, what: str) -> Any:
     try:
         return float(str(value))
     except ValueError:
-        raise InputError(f"{what} is no number: {str(value)[:80]!r}") from None
+        raise InputError(f"{what} is not a number: {str(value)[:80]!r}") from None

@@ -57,7 +57,7 @@ def from_deepeval(metric: Any, *, name: str | None = None, **parameters: Any) ->
     verdict against its threshold is the metric's ``success``; one that was skipped does not apply. Metrics
     that ask a model are async. DeepEval's telemetry is turned off in every process that scores.
 
-    Raises BindingError for what is no metric of DeepEval, and for one that compares several responses.
+    Raises BindingError for what is not a metric of DeepEval, and for one that compares several responses.
 
     Example::
 
@@ -67,7 +67,7 @@ def from_deepeval(metric: Any, *, name: str | None = None, **parameters: Any) ->
     """
     found = scorer_of(metric, parameters)
     if found is None:
-        raise BindingError(f"this {type(metric).__name__} is no metric of DeepEval")
+        raise BindingError(f"this {type(metric).__name__} is not a metric of DeepEval")
     return RewardFunction.of_scorer(found, RewardOptions(name=name))
 
 

@@ -37,7 +37,7 @@ def from_openevals(
         reward(response="4", ground_truth="4").score   # 1.0
     """
     if not callable(evaluator) or isinstance(evaluator, type):
-        raise BindingError(f"this {type(evaluator).__name__} is no evaluator of OpenEvals")
+        raise BindingError(f"this {type(evaluator).__name__} is not an evaluator of OpenEvals")
     return RewardFunction.of_scorer(OpenEvalsScorer(evaluator, parameters, key), RewardOptions(name=name))
 
 
@@ -123,7 +123,7 @@ def _from_json(value: Any, what: str) -> Any:
     try:
         return json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{what} is no JSON: {error}") from None
+        raise InputError(f"{what} is not JSON: {error}") from None
 
 
 def _name_of(evaluator: Callable[..., Any]) -> str:

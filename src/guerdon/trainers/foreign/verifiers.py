@@ -49,7 +49,7 @@ def from_verifiers(rubric: Any, *, name: str | None = None, on_failure: OnFailur
     """
     scorer = scorer_of(rubric, {}, on_failure)
     if scorer is None:
-        raise BindingError(f"this {type(rubric).__name__} is no rubric, task or task set of verifiers")
+        raise BindingError(f"this {type(rubric).__name__} is not a rubric, task or task set of verifiers")
     return RewardFunction.of_scorer(scorer, RewardOptions(name=name))
 
 
@@ -59,7 +59,7 @@ def scorer_of(target: Any, fixed: Mapping[str, Any], on_failure: OnFailure = "fa
     kinds = {b.__name__ for b in cls.__mro__ if b.__module__.partition(".")[0] == "verifiers"}
     if "Rubric" in kinds:
         if isinstance(target, type):
-            raise BindingError(f"{cls.__name__} is a class of rubrics; name one that is made")
+            raise BindingError(f"{cls.__name__} is a rubric class; pass an instance")
         refuse_parameters(cls.__name__, fixed)
         return RubricSum(_components_of(target), on_failure, name="rubric")
     if kinds & {"Task", "Taskset"}:

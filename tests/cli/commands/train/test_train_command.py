@@ -83,7 +83,7 @@ def test_cfg_prints_the_resolved_configuration(guerdon: Run, place: Path) -> Non
         (["--config-dir", "nowhere"], "there is no folder nowhere"),
         (["--config-name", "nowhere"], "there is no nowhere.yaml in conf"),
         (["backend=parot"], "did you mean parrot?"),
-        (["backend=parrot"], "there are no data to learn from"),
+        (["backend=parrot"], "there is no data to train on"),
         (["backend=parrot", "model.path=broken"], "model.path: broken cannot be loaded"),
     ],
 )

@@ -24,6 +24,7 @@ from support import trl_work
 from support.served import guerdon_serve, running
 from support.trl_work import Kept, do, small_config
 
+pytestmark = pytest.mark.torch
 ALGORITHMS = TrlBackend.algorithms
 
 

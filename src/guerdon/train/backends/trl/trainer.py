@@ -81,7 +81,7 @@ def _step_callback(hooks: TrainerHooks) -> Any:
     """Passes on what TRL logs after each update, and has it save and stop."""
     from transformers import TrainerCallback
 
-    class StepCallback(TrainerCallback):
+    class StepCallback(TrainerCallback):  # type: ignore[misc]
         def on_log(
             self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **more: Any
         ) -> Any:

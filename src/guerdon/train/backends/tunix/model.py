@@ -122,7 +122,7 @@ def mesh_of(model: ModelConfig) -> Any:
     for size in sizes:
         wanted *= size
     if wanted > there:
-        raise InputError(f"model.mesh_shape needs {wanted} devices; {there} are there")
+        raise InputError(f"model.mesh_shape needs {wanted} devices; there are {there}")
     auto = (jax.sharding.AxisType.Auto,) * len(names)
     return jax.make_mesh(tuple(sizes), tuple(names), axis_types=auto, devices=jax.devices()[:wanted])
 

@@ -15,9 +15,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from guerdon import EvaluateResult, reward_function
 from guerdon.serve.background import BackgroundServer
-from guerdon.serve.run import serve
 from support import serve_work
-from support.serve_work import call, connected, row, turns
+from support.serve_work import call, connected, in_background, row, turns
 
 
 class Letter(BaseModel):
@@ -33,17 +32,11 @@ def scary(response: str, scary_letter: str) -> float:
     return float(scary_letter not in response)
 
 
-def _served(*rewards: Any, **options: Any) -> BackgroundServer:
-    running = serve(*rewards, port=0, blocking=False, **options)
-    assert isinstance(running, BackgroundServer)
-    return running
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[BackgroundServer]:
     checked = reward_function(metadata_schema=Letter)(scary)
     rewards = (serve_work.act, echo, checked, serve_work.act_async)
-    with _served(*rewards, workers=1, timeout=1, max_body=200_000) as running:
+    with in_background(*rewards, workers=1, timeout=1, max_body=200_000) as running:
         yield running
 
 
@@ -157,7 +150,7 @@ def test_the_sockets_of_our_own_format(server: BackgroundServer) -> None:
 
 
 def test_a_request_that_waited_too_long_is_told_under_its_number() -> None:
-    with _served(serve_work.act, workers=1, request_timeout=1, timeout=30) as running:
+    with in_background(serve_work.act, workers=1, request_timeout=1, timeout=30) as running:
         for path, busy, late, name in (
             ("/ws", turns("sleep 3", id=1), turns("a", id=2), "id"),
             ("/v1/ws", {"n": 1, "sample": row("sleep 3")}, {"n": 2, "sample": row("a")}, "n"),
@@ -194,7 +187,7 @@ def test_ten_thousand_messages(server: BackgroundServer) -> None:
 
 def test_a_client_that_does_not_read_is_waited_for() -> None:
     """Answers of 60 MB for a client that takes none: the server keeps a part of them and stays in reach."""
-    with _served(echo, workers=1) as running, connected(running.url) as raw:
+    with in_background(echo, workers=1) as running, connected(running.url) as raw:
         _shake(raw, "/ws")
         raw.settimeout(0.5)
         metadata = {"text": "x", "times": 20_000}
@@ -276,7 +269,7 @@ def test_handshakes_that_are_refused(
 
 
 def test_a_socket_needs_a_key() -> None:
-    with _served(serve_work.act, workers=1, api_key="k") as running:
+    with in_background(serve_work.act, workers=1, api_key="k") as running:
         with pytest.raises(InvalidStatus) as refused, opened(running):
             pass
         assert refused.value.response.status_code == 401
@@ -285,7 +278,7 @@ def test_a_socket_needs_a_key() -> None:
 
 
 def test_stopping_answers_what_is_in_flight_and_says_why() -> None:
-    running = _served(serve_work.act, workers=1, timeout=5)
+    running = in_background(serve_work.act, workers=1, timeout=5)
     with opened(running) as conversation:
         for n in range(50):
             conversation.send(json.dumps(turns("sleep 0.02", id=n)))

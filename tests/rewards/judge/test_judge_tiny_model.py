@@ -27,7 +27,7 @@ from guerdon.reward.function import RewardFunction
 from support.judge_server import Asked, JudgeServer, Reply, completion, judge_server
 from support.tiny_chat import make_tiny_model
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
 _START_SECONDS = 180
 _SERVE = "from transformers.cli.transformers import main; main()"
@@ -35,7 +35,7 @@ _SERVE = "from transformers.cli.transformers import main; main()"
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="no torch: it comes with the extra dev")
     return make_tiny_model(tmp_path_factory.mktemp("model"))
 
 

@@ -15,7 +15,7 @@ from guerdon.types import Sample
 from support.docs_runner import blocks, commands, matches
 from support.format_work import FORMATS
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "protocols.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "protocols.md"
 BLOCKS = blocks(PAGE.read_text(encoding="utf-8"))
 CURLS = [pytest.param(block.body, id=f"line-{block.line}") for block in BLOCKS if block.language == "bash"]
 

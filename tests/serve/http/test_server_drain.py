@@ -142,7 +142,7 @@ def test_a_second_ctrl_c_ends_it_at_once(serve: Serve) -> None:
     workers = children(server.process.pid)
     assert workers
     server.signal(signal.SIGINT)
-    server.says("Ctrl-C ends it at once")
+    server.says("Ctrl-C stops at once")
     server.signal(signal.SIGINT)
     assert server.ended() == 130
     assert server.said.endswith("Interrupted\n")

@@ -13,7 +13,6 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from guerdon.serve.reload.reloader import FileWatch, stamp_of
 from support.command_work import PATIENCE, Caller, Later, Serve, Server, ask, sample, until
 
 
@@ -103,7 +102,7 @@ def test_what_is_in_flight_is_answered_by_the_server_before(serve: Serve, tmp_pa
         assert closed.value.rcvd is not None
         assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (
             1001,
-            "the server is loaded anew; connect again",
+            "the server was reloaded; connect again",
         )
     assert asked.result()[1]["score"] == 1.0
     assert score(server) == 0.75
@@ -135,25 +134,3 @@ def test_a_server_whose_watcher_is_killed_ends(serve: Serve) -> None:
     assert score(server) == 0.3
     server.signal(signal.SIGKILL)
     until(server.refuses_connections)
-
-
-def test_a_change_is_told_once_the_files_are_still(tmp_path: Path) -> None:
-    file = tmp_path / "a.py"
-    write(file, "a")
-    watch = FileWatch(every=0.0)
-    watch.set({str(file): stamp_of(str(file)) or (0, 0, 0)}, since=2**63)
-    assert not watch.changed()
-    write(file, "ab")
-    assert [watch.changed() for _ in range(4)] == [False, True, False, False]
-    file.unlink()
-    assert [watch.changed() for _ in range(2)] == [False, False]
-    write(file, "abc")
-    assert [watch.changed() for _ in range(3)] == [False, True, False]
-
-
-def test_a_file_that_was_written_while_it_was_loaded_is_loaded_again(tmp_path: Path) -> None:
-    file = tmp_path / "a.py"
-    write(file, "a")
-    watch = FileWatch(every=0.0)
-    watch.set({str(file): stamp_of(str(file)) or (0, 0, 0)}, since=0)
-    assert [watch.changed() for _ in range(2)] == [True, False]

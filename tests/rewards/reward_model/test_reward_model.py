@@ -18,7 +18,8 @@ from guerdon.errors import InputError
 from guerdon.types import EvaluateResult
 from support.tiny_models import outputs, save_classifier
 
-pytest.importorskip("torch")
+pytest.importorskip("torch", reason="no torch: it comes with the extra reward-model")
+pytestmark = pytest.mark.torch
 
 
 @pytest.fixture(scope="module")

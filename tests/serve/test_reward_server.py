@@ -303,11 +303,11 @@ def test_results(odd: Odd, name: str, reward: float, metadata: Any) -> None:
     ("name", "kind", "says"),
     [
         ("raise", "exception", "ValueError: no"),
-        ("nan", "invalid_result", "no score"),
+        ("nan", "invalid_result", "is not a score"),
         ("set", "invalid_result", "reward must be finite, not inf"),
         ("nan inside", "invalid_result", "metadata.a[0].b must be finite"),
         ("object", "invalid_result", "object"),
-        ("text", "invalid_result", "a str is no score"),
+        ("text", "invalid_result", "a str is not a score"),
         ("nothing", "invalid_result", "returned no reward"),
         ("unknown", "exception", "KeyError"),
     ],
