@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import inspect
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -95,3 +97,12 @@ def test_use_does_not_change_the_version(name: str, setting: Setting) -> None:
     assert len(scores.scores) == len(rows)
     # Under another name it is told anew.
     assert reward.with_name("after").version == before
+
+
+def test_the_libraries_are_loaded_where_they_are_used() -> None:
+    code = (
+        "import sys; import guerdon.rewards.language.reward, guerdon.rewards.length, guerdon.rewards.compositions\n"
+        "print({'numpy', 'py3langid', 'tokenizers'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
