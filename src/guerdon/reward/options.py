@@ -18,7 +18,7 @@ OnError = Literal["result", "raise"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RewardOptions:
-    """RewardOptions: the options of a reward, which ``reward_function`` takes."""
+    """The options of a reward besides its function."""
 
     name: str | None = None
     id: str | None = None
