@@ -36,7 +36,7 @@ BANNED_CLASSES = {
     "About", "Adapted", "Against", "Ahead", "Asked", "Asking", "Dialogue", "Ending", "Exchange", "Explicit", "Form",
     "Front", "Gate", "Gauge", "Generation", "Lane", "LinkHost", "LinkPeer", "Manner", "Matter", "Memory", "Ours",
     "Party", "Peer", "Post", "Pump", "Rated", "Recipe", "Recorded", "RunningServer", "Served", "Slot", "Standing",
-    "Station", "Tally", "Teller", "Ticket", "Turn", "Watch", "Work", "Writing",
+    "Station", "Tally", "Teller", "Ticket", "Watch", "Work", "Writing",
 }  # fmt: skip
 BANNED_FUNCTIONS = {
     "adopt", "bound", "careful", "collect_less", "ends_itself", "fast_loop", "fly", "is_awaited",

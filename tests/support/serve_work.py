@@ -17,6 +17,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from guerdon import EmptyMetadata, EvaluateResult, MetricResult, Response, RewardServer, ServerInfo
+from guerdon.serve.background import BackgroundServer
+from guerdon.serve.run import serve
 
 SLOW_PATTERN = re.compile(r"(a+)+$")
 HOLDS = "a" * 26 + "b"
@@ -64,6 +66,13 @@ def act(response: str) -> Any:
         metrics = {"a": MetricResult(0.25, True, "fine"), "b": MetricResult(0.75, False, "so so")}
         return EvaluateResult(0.5, reason="half", metrics=metrics)
     return float(len(response))
+
+
+def in_background(*rewards: Any, **options: Any) -> BackgroundServer:
+    """A server of these rewards in a background process, on a free port."""
+    running = serve(*rewards, port=0, blocking=False, **options)
+    assert isinstance(running, BackgroundServer)
+    return running
 
 
 def _is_socket(number: int) -> bool:

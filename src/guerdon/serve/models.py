@@ -12,7 +12,7 @@ MetadataT = TypeVar("MetadataT", bound=BaseModel)
 
 
 class _Body(BaseModel):
-    # An infinite number is written as such, which is no JSON, so that it is seen and refused.
+    # An infinite number is written as such, which is not JSON, so that the receiver refuses it.
     model_config = ConfigDict(
         extra="forbid", populate_by_name=True, protected_namespaces=(), ser_json_inf_nan="constants"
     )
@@ -32,7 +32,7 @@ class EmptyMetadata(_Body):
 
 
 class Request(_Body):
-    """What a client sends: the conversation, whose last turn is the completion, and its metadata."""
+    """What a client sends: a conversation, whose last turn is the completion, and its metadata."""
 
     turns: list[Turn]
     metadata: dict[str, Any] | None = None
@@ -48,13 +48,13 @@ class ValidatedRequest(_Body, Generic[MetadataT]):
 
 
 class ValidatedBatchedRequest(_Body, Generic[MetadataT]):
-    """What an override of ``RewardServer.batch_score`` gets: the requests of one body, all checked."""
+    """The argument of ``RewardServer.batch_score``: the requests of one body, all checked."""
 
     requests: list[ValidatedRequest[MetadataT]]
 
 
 class Response(_Body):
-    """What a reward server answers; ``reward`` is any finite number."""
+    """A reward server's answer; ``reward`` is any finite number."""
 
     reward: float
     metadata: dict[str, Any] = Field(default_factory=dict)
@@ -79,7 +79,7 @@ class BatchedResponse(_Body):
 
 
 class ServerInfo(_Body):
-    """What a reward server says of itself."""
+    """A reward server's description."""
 
     version: str
     name: str

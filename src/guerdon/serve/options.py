@@ -1,4 +1,4 @@
-"""ServeOptions: everything that can be said of a server besides its rewards."""
+"""ServeOptions: all settings of a server."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _MONTH = 30 * 86400.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServeOptions:
-    """How rewards are served. Raises InputError for what does not go together."""
+    """How rewards are served. Raises InputError for values that exclude each other."""
 
     host: str = "127.0.0.1"
     port: int = 8000
-    """0 takes a free one."""
+    """0 takes a free port."""
     api_key: str | Iterable[str] | None = None
-    """One key or several, each of which opens the server."""
+    """One key or several; callers must send one of them."""
     api_keys_file: str | None = None
-    """A file with a key a line, read again when it changes."""
+    """A file with one key per line; it is read again when it changes."""
     allow_anonymous: bool = False
-    """Serve without a key on an address that others reach."""
+    """Serve without a key on an address that other machines can reach."""
     workers: int | None = None
-    """Processes that score: one a processor for sync rewards, one for async ones."""
+    """Worker processes for each reward; by default one per processor for sync rewards, one for async ones."""
     concurrency: int | None = None
     """Samples of an async reward in flight at once in each worker, 64 by default."""
     timeout: float | None = None
@@ -39,20 +39,20 @@ class ServeOptions:
     max_body: int = 64 * MEGABYTE
     """Bytes of a request's body."""
     max_queue: int = 1024
-    """Requests that may wait or be in the works, for each reward."""
+    """Requests that may wait or run, for each reward."""
     max_connections: int = 4096
     drain: float = 30.0
-    """Seconds in which what is in flight is finished when the server is told to stop."""
+    """How many seconds a stopping server waits for the requests in flight."""
     tls_cert: str | None = None
     tls_key: str | None = None
     tls_key_password: str | None = None
     journal: str | None = None
-    """A SQLite file that requests and responses are kept in."""
+    """A SQLite file that records requests and responses."""
     journal_bytes: int = 256 * MEGABYTE
     access_log: bool = False
-    """Whether every request is logged; otherwise those that were refused, failed or took long are."""
+    """Log every request, not only refused, failed and slow ones."""
     quiet: bool = False
-    """That no request is logged, whatever became of it."""
+    """Log no request."""
     log_format: Literal["text", "json"] = "text"
 
     def __post_init__(self) -> None:
@@ -79,12 +79,12 @@ class ServeOptions:
         if not (is_loopback(self.host) or self.keys or self.api_keys_file or self.allow_anonymous):
             raise InputError(
                 f"{self.host} can be reached from other machines: set an API key (--api-key, GUERDON_API_KEY), "
-                "or say --allow-anonymous"
+                "or give --allow-anonymous"
             )
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys that were given, none twice."""
+        """The given keys, without duplicates."""
         given = [self.api_key] if isinstance(self.api_key, str) else list(self.api_key or ())
         return tuple(dict.fromkeys(given))
 
@@ -95,7 +95,7 @@ class ServeOptions:
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> ServeOptions:
-        """Raises InputError that names an option there is not."""
+        """Raises InputError for an unknown option."""
         known = {f.name for f in fields(cls)}
         unknown = [name for name in options if name not in known]
         if unknown:
@@ -106,7 +106,7 @@ class ServeOptions:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is reached from this machine only.
+    """Whether only this machine can reach an address.
 
     >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
     (True, True, False)

@@ -96,7 +96,7 @@ def redacted_body(body: bytes) -> bytes:
         value = from_json(body)
     except ValueError:
         return to_json({"unreadable": len(body)})
-    # Written anew even where nothing is taken out: of a name given twice, only the last one was looked at.
+    # Written again even if nothing is taken out: of a name given twice, only the last one was looked at.
     return to_json(_cleaned(value), inf_nan_mode="constants")
 
 

@@ -38,10 +38,10 @@ class RewardServer(ABC, Generic[MetadataT]):
     The constructor listens on ``port`` of ``host``, by default of this machine alone, and returns when the server
     is stopped; with ``blocking=False`` it returns once connections are accepted, and ``stop()`` ends the server.
     ``port=0`` takes a free one, which ``port`` then says. ``score`` runs on an event loop of its own in this
-    process, many calls at once where it awaits; the server listens in a process beside it, so that a ``score``
+    process, many calls at once where it awaits; the server listens in a background process, so that a ``score``
     which does not yield delays neither ``/info`` nor the health checks. A call that overruns ``timeout`` is
     answered 504 and interrupted; code that cannot be interrupted is left behind in its thread. With
-    ``workers=N`` the class is made anew in N processes with the same arguments, and what overruns is killed.
+    ``workers=N`` the class is created in N processes with the same arguments, and a call that overruns is killed.
 
     ``options`` are those of ``guerdon.serve.options.ServeOptions``: ``host``, ``api_key``, ``allow_anonymous``,
     ``timeout``, ``drain``, ``journal``, …; ``verbose`` and ``request_timeout_s`` are Adaptive's words for
@@ -99,18 +99,19 @@ class RewardServer(ABC, Generic[MetadataT]):
         if not blocking:
             self._start(workers, options)
             return
-        from guerdon.serve.background import Signals
+        from guerdon.serve.child_process import StopSignals
         from guerdon.serve.runtime import tune_gc
 
-        with Signals() as signals:
+        with StopSignals() as signals:
+            signals.on_signal = signals.raise_if_at_once
             running = self._start(workers, options)
             tune_gc()
             running.wait(signals)
 
     def _start(self, workers: int | None, options: dict[str, Any]) -> BackgroundServer:
         from guerdon.serve.background import BackgroundServer
+        from guerdon.serve.launch import RewardSpec, dispatch_limits, spec_of
         from guerdon.serve.options import ServeOptions
-        from guerdon.serve.run import RewardSpec, dispatch_limits, spec_of
         from guerdon.serve.worker.in_process import InProcessHost
 
         known = ServeOptions.of({**options, "port": self.port, "workers": workers or None})
@@ -167,7 +168,7 @@ class RewardServer(ABC, Generic[MetadataT]):
 
     @abstractmethod
     async def info(self) -> ServerInfo:
-        """What the server says of itself; asked once, when it starts."""
+        """The server's description; called once, when it starts."""
 
     async def batch_score(self, requests: ValidatedBatchedRequest[MetadataT]) -> BatchedResponse:
         """The responses to several requests, in order; override it where they are better scored together.

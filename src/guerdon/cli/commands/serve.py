@@ -28,10 +28,9 @@ from guerdon.errors import InputError, MissingExtraError
 from guerdon.settings import parse_bytes, parse_seconds
 
 if TYPE_CHECKING:
-    from guerdon.serve.http.server import ShutdownReport
+    from guerdon.serve.launch import RewardRef, RewardSpec
     from guerdon.serve.options import ServeOptions
-    from guerdon.serve.reload.reloader import RewardRef
-    from guerdon.serve.run import RewardSpec
+    from guerdon.serve.shutdown_report import ShutdownReport
 
 _NAMED = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
 
@@ -175,7 +174,7 @@ def serve(rewards: tuple[str, ...], parameters: dict[str, Any], reloads: bool, f
     stops it at once, with status 130.
     """
     from guerdon.cli.output import prints_to_stderr
-    from guerdon.serve.run import bind_socket
+    from guerdon.serve.launch import bind_socket
 
     check_variables()
     options = flags.options()
@@ -190,7 +189,7 @@ def serve(rewards: tuple[str, ...], parameters: dict[str, Any], reloads: bool, f
             callbacks = ReloadCallbacks(messages.ready, messages.reloaded, messages.failed, messages.stopping)
             report = serve_reloading(options, wanted, callbacks, listener)
         else:
-            from guerdon.serve.reload.reloader import load_specs
+            from guerdon.serve.launch import load_specs
             from guerdon.serve.run import serve_forever
 
             specs = load_specs(wanted, options)
@@ -211,7 +210,7 @@ def _check_extra() -> None:
 
 def _wanted(words: Sequence[str], parameters: Mapping[str, Any]) -> list[RewardRef]:
     """What the words of the command line ask for, each with the parameters that are for it."""
-    from guerdon.serve.reload.reloader import RewardRef
+    from guerdon.serve.launch import RewardRef
 
     split = [(match[1], match[2]) if (match := _NAMED.fullmatch(word)) else (None, word) for word in words]
     scopes = {name or spec for name, spec in split}

@@ -41,7 +41,7 @@ class Address:
         return f"{self.url}/{path.lstrip('/')}" if path else self.url
 
     def socket(self, path: str) -> str:
-        """The address of a WebSocket beside it: ws for http, wss for https."""
+        """The address of a WebSocket at this server: ws for http, wss for https."""
         return "ws" + (self / path).removeprefix("http")
 
     @property

@@ -1,4 +1,4 @@
-"""Frames on a socket: how a question is written, and how the frames that answer it are read."""
+"""Frames of a WebSocket: how a request is written, and how the frames that answer it are read."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from guerdon.errors import RemoteError, RewardError
 from guerdon.serve.client.response import error_from_payload
 
 _BUSY = frozenset({"busy", "draining", "unavailable", "overloaded"})
-"""Kinds of an error frame that say nothing of the sample: it is asked again."""
+"""Kinds of an error frame that say nothing of the sample; it is sent again."""
 
 
 class InvalidFrameError(Exception):
-    """A frame that is none of the format's."""
+    """A frame that is not in the format."""
 
 
 class WebSocketReply(NamedTuple):
-    """What a server said to question ``n``."""
+    """A server's answer to request ``n``."""
 
     n: int
     value: Any
     """The answer, or the RewardError in place of one."""
     busy: bool = False
-    """Whether it asks to be asked again."""
+    """Whether the request is to be sent again."""
 
 
 class WebSocketCodec(ABC):
@@ -66,7 +66,7 @@ class AdaptiveCodec(WebSocketCodec):
         frame = _object(text)
         n = frame.get("id")
         if not isinstance(n, int):
-            return None  # about nothing that was asked here
+            return None  # the answer to no request of this connection
         if isinstance(error := frame.get("error"), dict):
             self._parts.pop(n, None)
             return _failed(n, error)

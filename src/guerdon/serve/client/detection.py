@@ -1,4 +1,4 @@
-"""Detection: which format a server speaks at an address."""
+"""Detection: which wire format a server uses at an address."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DetectedServer:
 async def detect(
     transport: Transport, addresses: Sequence[Address], format_name: str | None, deadline: Deadline | None
 ) -> DetectedServer:
-    """What the server speaks at the first of the addresses where it speaks something.
+    """The format at the first of the addresses where the server answers in one.
 
     Raises RemoteError where it cannot be reached, or answers nothing that is known.
     """

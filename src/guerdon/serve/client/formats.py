@@ -1,4 +1,4 @@
-"""ClientFormat: a wire format as a remote reward speaks it, a sample out and a result in."""
+"""ClientFormat: a wire format as a remote reward uses it, a sample out and a result in."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ClientFormat(ABC):
         """The result in an response. Raises the RewardError in place of one."""
 
     def is_final(self, response: HttpResponse) -> bool:
-        """Whether an answer tells of the reward's failure in the format's own way, by a status of a fault."""
+        """Whether an answer with an error status reports the reward's failure in the format's own way."""
         return False
 
 

@@ -52,7 +52,7 @@ class RemoteTarget:
 
 
 class RemoteScorer(Scorer):
-    """A reward on a server. Making it connects to nothing; the first use finds out what the server speaks.
+    """A reward on a server. Creating it opens no connection; the first use detects the server's format.
 
     Over Guerdon's own format the samples go as frames over one WebSocket, over the others as one request each.
     """
@@ -69,12 +69,12 @@ class RemoteScorer(Scorer):
         self._parameters = dict(parameters)
         self._provenance: Provenance | None = None
         self._required: list[str] | None = None
-        self._asked_at = -_ASK_AGAIN_SECONDS
+        self._requested_at = -_ASK_AGAIN_SECONDS
         self._connections: dict[asyncio.AbstractEventLoop, _Connection] = {}
 
     @classmethod
     def of(cls, spec: RemoteRewardSpec) -> RemoteScorer:
-        """Raises BindingError and InputError where what is asked for makes no remote reward."""
+        """Raises BindingError and InputError for arguments that make no remote reward."""
         arguments = dict(spec.arguments)
         base = arguments.pop("base_url", None)
         form = arguments.pop("format", None)
@@ -122,12 +122,12 @@ class RemoteScorer(Scorer):
         return ["remote", place, self._place.format, fingerprint(self._parameters, None, snapshot)]
 
     def remote_provenance(self) -> Provenance | None:
-        """The reward's name, version and parameters as the server says them; asked for once.
+        """The reward's name, version and parameters as the server reports them; requested once.
 
-        None where it does not answer soon or speaks a format that has no versions; asked again later.
+        None if it does not answer soon, or if its format has no versions; requested again later.
         """
-        if self._provenance is None and time.monotonic() - self._asked_at > _ASK_AGAIN_SECONDS:
-            self._asked_at = time.monotonic()
+        if self._provenance is None and time.monotonic() - self._requested_at > _ASK_AGAIN_SECONDS:
+            self._requested_at = time.monotonic()
             # Not on the loop that scores: it may be the caller's own, and wait for this.
             try:
                 run_sync(self._ask())
@@ -146,7 +146,7 @@ class RemoteScorer(Scorer):
     def _note(self, detected: DetectedServer) -> None:
         info = detected.info
         if info is None:
-            self._asked_at = math.inf  # it has no versions to tell
+            self._requested_at = math.inf  # its format has no versions
         if info is None or self._provenance is not None:
             return
         version, parameters = str(info.get("version")), dict(info.get("parameters") or {})
@@ -176,7 +176,7 @@ class RemoteScorer(Scorer):
 
     async def ascore(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         connection = self._connection()
-        self._asked_at = max(self._asked_at, time.monotonic())
+        self._requested_at = max(self._requested_at, time.monotonic())
         detected = await connection.detected(None)
         self._note(detected)
         wire_format = detected.wire_format
@@ -238,7 +238,7 @@ class _Connection:
         return str(self.transport.address)
 
     async def detected(self, deadline: Deadline | None) -> DetectedServer:
-        """What the server speaks, found out once. Raises RemoteError where it cannot be reached."""
+        """The server's format, detected once. Raises RemoteError if it cannot be reached."""
         if self._detection is None:
             self._detection = asyncio.create_task(
                 detect(self.transport, self._place.addresses, self._place.format, deadline)

@@ -33,9 +33,9 @@ class HttpResponse:
 
     @property
     def is_retryable(self) -> bool:
-        """Whether the same request may well be answered otherwise when it is sent again.
+        """Whether the same request may succeed when it is sent again.
 
-        A 5xx that tells of a reward which failed is no fault: it is the answer.
+        A 5xx that reports a failure of the reward is the answer, and not retryable.
         """
         if self.status < 500:
             return self.status in RETRYABLE_STATUSES
@@ -61,7 +61,7 @@ class HttpResponse:
         return value
 
     def reward_error(self) -> RewardError | None:
-        """The failure of the reward that the body tells of, where it tells of one."""
+        """The failure of the reward that the body reports, if it reports one."""
         error = self._field("error")
         return (
             error_from_payload(error) if isinstance(error, dict) and error.get("kind") in _VERDICTS else None

@@ -120,7 +120,7 @@ class ScoresStream:
                     else:
                         fault = RemoteError(f"{self._url} broke off", url=self._url)
                     if open_items:
-                        # What came counts as progress, and the tries are counted anew.
+                        # What came counts as progress, and the tries are counted from zero again.
                         tries = tries if len(open_items) == before else 1
                         await transport.wait_before_retry(fault, tries, wait, deadline)
         except RewardError as error:
@@ -167,7 +167,7 @@ class ScoresStream:
         futures: list[asyncio.Future[EvaluateResult]],
     ) -> None:
         if not isinstance(index, int) or not 0 <= index < len(places):
-            raise RemoteError(f"{self._url} answered a sample that it was not asked for", url=self._url)
+            raise RemoteError(f"{self._url} answered a sample that was not sent", url=self._url)
         i = places[index]
         if open_items.pop(i, None) is not None and not futures[i].done():
             try:

@@ -36,11 +36,10 @@ class _PendingFrame:
 
 
 class WebSocketClient:
-    """Questions and answers over one WebSocket, told apart by a number.
+    """Requests and answers over one WebSocket, matched by number.
 
-    What was not answered when the connection dropped is sent again over the next one. A server of Guerdon's is
-    told the session in the URL and scores no number of it twice; whatever the server does, each question is
-    answered once.
+    What was not answered when the connection dropped is sent again over the next one. A Guerdon server gets the
+    session in the URL and scores no number of it twice; whatever the server does, each request has one answer.
     """
 
     def __init__(

@@ -195,7 +195,7 @@ def _reply(outcome: Outcome, identity: int | None, made_by: bytes) -> EncodedRes
     return outcome.score, body
 
 
-# A RewardServer speaks this format natively: its requests are validated and its Response goes out as it is.
+# A RewardServer uses this format natively: its requests are validated and its Response goes out as it is.
 
 
 @dataclass(slots=True)

@@ -1,8 +1,8 @@
-"""Format: one wire format, as the part of the server that runs beside the reward sees it.
+"""Format: one wire format, as the server's workers use it.
 
-A format is one file under ``serve/protocols``. It says at which paths it is spoken, reads a request's body into
+A format is one file under ``serve/formats``. It names the paths where it is served, reads a request's body into
 samples and writes their outcomes as a response's body. It runs where the reward runs, in a worker process, so
-that what a stranger sent is parsed there and not in the process that answers for the server's health.
+that untrusted bodies are parsed there and not in the process that answers the health checks.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A path at which a format is spoken, relative to a reward's root, for POST."""
+    """A path where a format takes POST requests, relative to a reward's root."""
 
     path: str
     op: str
-    """What is asked there, in the format's own words: it is given back to ``read`` and ``write``."""
+    """The operation at this path, in the format's own words; ``read`` and ``write`` get it."""
     summary: str
     request: type[BaseModel]
     response: type[BaseModel]
@@ -83,7 +83,7 @@ class Format(ABC):
     name: ClassVar[str]
     routes: ClassVar[Sequence[Route]]
     sockets: ClassVar[Mapping[str, str]] = {}
-    """The paths at which it is spoken over a WebSocket, and what a text frame asks there.
+    """The paths of its WebSockets, and the operation of a text frame there.
 
     The answer's body holds one frame a line.
     """
@@ -176,7 +176,7 @@ def check_metadata(reward: RewardInfo, placed: Iterable[tuple[Sample, Sequence[s
         except ValidationError as error:
             problems += problems_of(error, *where)
         except Exception:
-            # The validators are the user's own code: what else they raise is told where the sample is scored.
+            # The validators are the user's own code: what else they raise is reported where the sample is scored.
             continue
     if problems:
         more = len(problems) - _SHOWN_PROBLEMS
@@ -243,7 +243,7 @@ STATUS_OF_KIND = {
 
 
 def status_of(outcome: Outcome) -> int:
-    """The HTTP status that tells one outcome: 200, 422 for what the request lacks, 504, 500."""
+    """The HTTP status of one outcome: 200, 422 for what the request lacks, 504, 500."""
     return 200 if outcome.error is None else STATUS_OF_KIND.get(outcome.kind or "", 500)
 
 
@@ -260,6 +260,6 @@ def reason_without_score(outcome: Outcome) -> tuple[str, str] | None:
 
 
 def failure_answer(kind: str, message: str, **more: Any) -> tuple[int, bytes]:
-    """The status and the body that tell a failure, in a format that has no place for one in its response."""
+    """The status and the body of a failure, for a format whose response has no field for one."""
     body = {"detail": message, "error": {"kind": kind, "message": message}, **more}
     return STATUS_OF_KIND.get(kind, 500), json_bytes(body)

@@ -5,7 +5,7 @@ An agent posts the row it ran, with the model's Response under ``response``, and
 composition also gives ``reward_components``, which sum to the reward.
 
 A sample without a score is answered with an HTTP status. ``reward`` is a required number there, and a 0 with
-``mask_sample`` beside it would train whatever does not read that field; agents call ``raise_for_status``.
+``mask_sample`` next to it would train every trainer that does not read that field; agents call ``raise_for_status``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TASK, ROLLOUT = "_ng_task_index", "_ng_rollout_index"
 
 
 class CreateParams(BaseModel):
-    """What the model was asked, in the form of OpenAI's Responses."""
+    """The model's input, in the form of OpenAI's Responses."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -84,7 +84,7 @@ class SeedSessionRequest(BaseModel):
 
 
 class SeedSessionResponse(BaseModel):
-    """Empty, or what was asked for by an Environment Server."""
+    """Empty, or what an Environment Server requested."""
 
     model_config = ConfigDict(extra="forbid")
 

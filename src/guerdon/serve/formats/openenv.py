@@ -1,7 +1,7 @@
 """OpenEnv's environments (openenv 0.10): ``/reset``, ``/step`` and ``/state``, and the messages of ``/ws``.
 
 A reward is an environment of one step: the action is a row, its score the reward, and then the episode is done.
-OpenEnv's client speaks over the socket only; over HTTP every request is an environment of its own, as in OpenEnv's
+OpenEnv's client uses the WebSocket only; over HTTP every request is an environment of its own, as in OpenEnv's
 own server. A sample without a score is an HTTP status there and an error message here, for which the client raises;
 "does not apply" is a reward of ``null``, which an observation may have.
 """
@@ -133,7 +133,7 @@ class OpenEnvFormat(Format):
 
 
 def _observed(observation: dict[str, Any], score: float | None, done: bool, reward: RewardInfo) -> bytes:
-    # In the observation for typed clients and beside it for generic ones, as OpenEnv's server has it.
+    # In the observation for typed clients and next to it for generic ones, as OpenEnv's server has it.
     made_by = {"reward": reward.name, "version": reward.version}
     observation = {**observation, "metadata": made_by}
     return json_bytes({"observation": observation, "reward": score, "done": done, "metadata": made_by})
@@ -192,7 +192,7 @@ class SessionCommand:
 class OpenEnvCodec:
     """One connection's environment.
 
-    Messages carry no id, so a connection is answered in the order in which it asked: what ``receive`` gives is
+    Messages carry no id, so a connection is answered in the order of its requests: what ``receive`` gives is
     answered, by the HTTP format where there is no answer yet, before the next one is received.
 
     >>> session = OpenEnvCodec()

@@ -72,16 +72,16 @@ class OpenRLHFFormat(Format):
         return "query" in body
 
     def read(self, op: str, body: bytes, reward: RewardInfo) -> ParsedRequest:
-        asked = read_model(OpenRLHFRequest, body)
-        count = len(asked.query)
-        for name, values in (("prompts", asked.prompts), ("labels", asked.labels)):
+        request = read_model(OpenRLHFRequest, body)
+        count = len(request.query)
+        for name, values in (("prompts", request.prompts), ("labels", request.labels)):
             if values is not None and len(values) != count:
                 raise refused(f"{name} has {len(values)} entries for {count} in query", name)
-        prompts = asked.prompts or [""] * count
-        labels = asked.labels or [None] * count
+        prompts = request.prompts or [""] * count
+        labels = request.labels or [None] * count
         samples = [
             labelled_sample(prompt, after_prompt(query, prompt), label)
-            for query, prompt, label in zip(asked.query, prompts, labels, strict=True)
+            for query, prompt, label in zip(request.query, prompts, labels, strict=True)
         ]
         check_metadata(reward, ((sample, ("query", i)) for i, sample in enumerate(samples)))
         return ParsedRequest(list(samples))

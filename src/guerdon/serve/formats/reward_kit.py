@@ -2,7 +2,7 @@
 
 A failed sample is answered with an HTTP status of 4xx or 5xx. Their client, ``RewardFunction(mode="remote")``,
 takes ``score``, ``reason`` and ``metrics`` of a 200 and drops ``error`` and ``is_score_valid``: a failure that is
-told there with a score of 0 becomes a valid 0. It calls ``raise_for_status`` first, so a status raises in the
+reported there with a score of 0 becomes a valid 0. It calls ``raise_for_status`` first, so a status raises in the
 caller's hands, and that also holds for every other client.
 """
 
@@ -97,12 +97,12 @@ class RewardKitFormat(Format):
 
     def read(self, op: str, body: bytes, reward: RewardInfo) -> ParsedRequest:
         if op == "evaluate":
-            asked = read_model(EvaluateRequest, body)
-            kwargs = asked.kwargs or {}
+            request = read_model(EvaluateRequest, body)
+            kwargs = request.kwargs or {}
             for name in ("messages", "ground_truth"):
                 if name in kwargs:
-                    raise refused(f"{name} is given beside kwargs already", "kwargs", name)
-            row = {**kwargs, "messages": asked.messages, "ground_truth": asked.ground_truth}
+                    raise refused(f"{name} is already given outside kwargs", "kwargs", name)
+            row = {**kwargs, "messages": request.messages, "ground_truth": request.ground_truth}
             where: tuple[str, ...] = ("kwargs",)
         else:
             flat = read_model(RewardRequest, body)

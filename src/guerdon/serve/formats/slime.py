@@ -42,7 +42,7 @@ class SlimeResponse(RootModel[float]):
 
 
 class SlimeFormat(Format):
-    """Known by its ``response`` beside a ``prompt`` or a ``label``, at every path that a trainer may be given."""
+    """Recognised by a ``response`` next to a ``prompt`` or a ``label``, at every path that a trainer may be given."""
 
     name: ClassVar[str] = "slime"
     routes: ClassVar[Sequence[Route]] = tuple(
@@ -54,8 +54,8 @@ class SlimeFormat(Format):
         return isinstance(body.get("response"), str) and ("prompt" in body or "label" in body)
 
     def read(self, op: str, body: bytes, reward: RewardInfo) -> ParsedRequest:
-        asked = read_model(SlimeRequest, body)
-        sample = labelled_sample(asked.prompt, asked.response, asked.label)
+        request = read_model(SlimeRequest, body)
+        sample = labelled_sample(request.prompt, request.response, request.label)
         check_metadata(reward, [(sample, ())])
         return ParsedRequest([sample])
 

@@ -1,6 +1,6 @@
 """Logs: a line for a request, as text or as JSON, and everything else that the server says in the same form.
 
-Lines are written by a thread of their own, so that a terminal that stalls does not stall the server.
+Lines are written by a thread of their own, so that a terminal that blocks does not block the server.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SLOW = 1.0
 """Seconds from which a request is logged however it ended."""
 
 MOST_LINES = 100
-"""Lines about requests that are written in one second unless all are asked for."""
+"""Lines about requests in one second, unless every request is logged."""
 
 _WAITING = 10_000
 _PAUSE = 0.02

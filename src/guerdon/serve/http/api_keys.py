@@ -1,4 +1,4 @@
-"""Keys: who may call the server, told by a key in a header."""
+"""API keys: a key in a header says who may call the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application: what the server says of itself, the OpenAPI page, and every path for whoever runs it by ASGI."""
+"""The ASGI application: the server's description, the OpenAPI page, and every endpoint for other ASGI servers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KINDS = {401: "key", 403: "key", 404: "not_found", 405: "method"}
 
 
 def create_app(pipeline: RequestPipeline) -> FastAPI:
-    """The ASGI application for a gate's rewards."""
+    """The ASGI application for a pipeline's rewards."""
     # Its page of documentation brings its own scripts: a cluster for training may have no way to the internet.
     app = FastAPIOffline(
         title="Guerdon reward server",

@@ -1,8 +1,8 @@
-"""Lane: the short way for requests to be scored, past the ASGI application.
+"""FastHttpProtocol: a short path for scoring requests, past the ASGI application.
 
 uvicorn's HTTP protocol makes a scope, an event, a task and two closures for every request, and FastAPI routes it:
-36 µs of a processor's time before anything is scored, where parsing and answering takes 15. Requests for a path
-in the gate's table are answered from here; every other one goes the usual way. The application answers these
+36 µs of a processor's time before anything is scored, where parsing and answering takes 15. This protocol answers
+requests for the pipeline's endpoints itself and leaves all others to the application. The application answers these
 paths as well, where another server runs it.
 """
 
@@ -73,7 +73,7 @@ class FastRequestCycle:
         self._refusal: HttpReply | None = None
 
     def add(self, data: bytes) -> None:
-        """Take a piece of the body; one that is too large is refused as soon as it is known."""
+        """Take a chunk of the body; a body that is too large is refused as soon as that is known."""
         if self.response_complete or self._refusal is not None:
             return
         self._bytes += len(data)
@@ -120,7 +120,7 @@ class FastRequestCycle:
         self.reply(reply)
 
     def _is_short(self) -> bool:
-        """Whether the rest of the body is on its way already, as much as anybody can tell."""
+        """Whether the rest of the body seems to be on its way already."""
         if self.protocol.expect_100_continue:
             return False
         length = dict(self.headers).get(b"content-length", b"")
@@ -168,7 +168,7 @@ _NO_EVENT = _NoEvent()
 
 
 class FastHttpProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with a way of its own for the paths in the gate's table."""
+    """uvicorn's protocol, with a short path for the pipeline's endpoints."""
 
     request_pipeline: RequestPipeline
     max_connections: int

@@ -19,10 +19,10 @@ _OVERHEAD = 400
 
 
 class CacheStatus(Enum):
-    """A request that is not answered from memory."""
+    """A request that is not answered from the cache."""
 
     FRESH = "fresh"
-    """It is new: whoever asked answers it, and says ``finish`` or ``forget``."""
+    """It is new: the caller answers it, and calls ``finish`` or ``forget``."""
     CONFLICT = "conflict"
     """Its key came before with another body."""
 
@@ -41,11 +41,11 @@ class InFlightReply:
     _future: asyncio.Future[HttpReply | None]
 
     def when_done(self, callback: Callable[[HttpReply | None], None]) -> None:
-        """Have ``callback`` told what ``reply`` gives."""
+        """Call ``callback`` with what ``reply`` returns."""
         self._future.add_done_callback(lambda future: callback(future.result()))
 
     async def reply(self) -> HttpReply | None:
-        """The answer once it is there; None where it was forgotten, so that the request is to begin anew."""
+        """The reply once there is one; None if it was forgotten, so that the request has to start again."""
         # Shielded: of several that wait, one that gives up must not take the answer from the others.
         return await asyncio.shield(self._future)
 
@@ -127,7 +127,7 @@ class IdempotencyCache:
         self._trim(now)
 
     def forget(self, key: Hashable) -> None:
-        """Take back what was begun: it was refused, not answered, and a repetition is tried anew."""
+        """Forget a request that was refused, not answered, so that its repetition is tried again."""
         if (pending := self._pending.pop(key, None)) is not None:
             _settle(pending, None)
 

@@ -1,4 +1,4 @@
-"""The journal over HTTP, in Adaptive's form (adaptive-sdk 0.14.2): what was asked, and the same asked once more."""
+"""The journal over HTTP, in Adaptive's form (adaptive-sdk 0.14.2): past requests, and their replay."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def add_journal_routes(
         host = request.headers.get("host", "").lower().encode("latin-1")
         # A page can have its own name lead to this machine, and then needs no Origin to read what is here.
         if pipeline.admission.is_open_on_loopback and not names_loopback(host):
-            raise HTTPException(403, "without a key the journal is told to callers of localhost only")
+            raise HTTPException(403, "without a key only callers of localhost can read the journal")
 
     @app.get("/requests", tags=["journal"], summary="The last recorded requests, oldest first")
     async def requests(

@@ -27,7 +27,7 @@ SCORES = (
     *(-100.0, -10.0, -2.0, -1.0, -0.75, -0.5, -0.25, -0.01),
     *(0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0, 2.0, 10.0, 100.0),
 )
-"""Upper bounds of the score histogram's buckets; exact zeros and full points can be told from what is near."""
+"""Upper bounds of the score histogram's buckets; exact zeros and ones have buckets of their own."""
 
 MOST_SERIES = 500
 """Combinations of labels that one metric may have; what comes beyond is counted under ``other``."""
@@ -41,7 +41,7 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gauges:
-    """What is asked of the server's parts when the metrics are read, and not counted here."""
+    """Values that the server's parts report when the metrics are read."""
 
     queue_depth: Callable[[], int] | None = None
     """Requests that wait for a worker."""
@@ -127,7 +127,7 @@ class Metrics:
 
     def __init__(self, versions: Mapping[str, str] | None = None, gauges: Gauges | None = None) -> None:
         self.versions: dict[str, str] = dict(versions or {})
-        """The version of each reward that is served; may be changed when a reward is loaded anew."""
+        """The version of each reward that is served; may change when a reward is reloaded."""
         self.gauges = gauges or Gauges()
         self._latencies = _BoundedSeries[tuple[str, str, str], _MetricHistogram](
             (OTHER, OTHER, OTHER), lambda key: _MetricHistogram(SECONDS)

@@ -1,4 +1,4 @@
-"""Front: the process that listens, lets requests in and hands them to those that answer."""
+"""HttpServer: listens, runs the request pipeline and its dispatchers, and drains at the end."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from guerdon.serve.http.websocket import CLOSE_SECONDS
 from guerdon.serve.journal.store import Journal
 from guerdon.serve.options import ServeOptions, is_loopback
 from guerdon.serve.runtime import tune_gc, uvloop_factory
+from guerdon.serve.shutdown_report import ShutdownReport
 
 _POLL = 0.02
 _HANDOVER_SECONDS = 5.0
@@ -51,32 +52,8 @@ class RewardMount:
     limits: DispatchLimits
 
 
-@dataclass(frozen=True, slots=True)
-class ShutdownReport:
-    """How a server came to its end."""
-
-    finished: int = 0
-    """Requests that were in flight when it was told to stop, and were answered."""
-    refused: int = 0
-    """Requests that were not done within the time to drain: answered 503, or cut off."""
-    sockets: int = 0
-    """WebSockets that were closed."""
-    seconds: float = 0.0
-    forced: bool = False
-    """Whether a second Ctrl-C cut it short."""
-
-    def __add__(self, other: ShutdownReport) -> ShutdownReport:
-        return ShutdownReport(
-            self.finished + other.finished,
-            self.refused + other.refused,
-            self.sockets + other.sockets,
-            max(self.seconds, other.seconds),
-            self.forced or other.forced,
-        )
-
-
 class HttpServer:
-    """A server's parts, put together; ``run`` serves until it is told to stop."""
+    """A server's parts, put together; ``run`` serves until it is asked to stop."""
 
     def __init__(self, options: ServeOptions, mounts: Sequence[RewardMount], log: ServerLog) -> None:
         self._options, self._log = options, log
@@ -149,10 +126,10 @@ class HttpServer:
         on_ready: Callable[[], None],
         on_stop: Callable[[int], None] | None = None,
     ) -> ShutdownReport:
-        """Serve on a bound socket until SIGTERM, SIGINT or ``stop``, and tell how that went.
+        """Serve on a bound socket until SIGTERM, SIGINT or ``stop``, and report how that went.
 
         ``on_ready`` is called once connections are accepted, ``on_stop`` with the number of requests that are in
-        flight when it is told to stop. Raises the RewardError for which a reward does not load.
+        flight when it is asked to stop. Raises the RewardError for which a reward does not load.
         """
         handler = self._log.handler()
         logger = logging.getLogger("guerdon.serve")
@@ -222,7 +199,7 @@ class HttpServer:
         for open_socket in list(pipeline.sockets):
             open_socket.stop_reading()
         if self._hands_over:
-            await self._part(min(until, began + _HANDOVER_SECONDS))
+            await self._close_connections(min(until, began + _HANDOVER_SECONDS))
         pipeline.admission.draining = True
         # What is in flight ends elsewhere, in many ways.
         while self._in_flight() and time.monotonic() < until and not self._forced:  # noqa: ASYNC110
@@ -239,12 +216,12 @@ class HttpServer:
             await self._close()
         self.report = ShutdownReport(finished, refused, sockets, time.monotonic() - began, self._forced)
 
-    async def _part(self, until: float) -> None:
-        """Answer what still comes over connections that are open, each of which ends with that."""
+    async def _close_connections(self, until: float) -> None:
+        """Answer what still comes over open connections, and close each of them after that."""
         while self._hands_over and (self._protocols() or self.pipeline.sockets) and time.monotonic() < until:
             for open_socket in list(self.pipeline.sockets):
                 if open_socket.idle:
-                    open_socket.close("the server is loaded anew; connect again")
+                    open_socket.close("the server was reloaded; connect again")
             await asyncio.sleep(_POLL)
 
     async def _close(self) -> None:
@@ -255,9 +232,9 @@ class HttpServer:
 
     def _in_flight(self) -> int:
         """Requests that wait, are in the works, or whose body or response is on its way."""
-        asked = sum(dispatcher.in_flight for dispatcher in self.dispatchers.values())
+        dispatched = sum(dispatcher.in_flight for dispatcher in self.dispatchers.values())
         arriving = sum(protocol.is_arriving for protocol in self._protocols())
-        return max(asked + arriving, len(self._server.server_state.tasks))
+        return max(dispatched + arriving, len(self._server.server_state.tasks))
 
     def _protocols(self) -> list[FastHttpProtocol]:
         return [

@@ -36,7 +36,7 @@ class JournalRecord:
     failed: int
     failures: Mapping[str, int]
     request: bytes | None = None
-    """None where it was not asked for, or was too large for the journal."""
+    """None if it was not requested, or was too large for the journal."""
     response: bytes | None = None
 
 
@@ -155,7 +155,7 @@ def adaptive_requests(
 ) -> list[dict[str, Any]]:
     """The last requests in the form of Adaptive's ``GET /requests`` (adaptive-sdk 0.14.2), oldest first.
 
-    The address is only told, from the Host header that the caller sent; nothing is ever sent there.
+    The address is only shown, as the caller's Host header gave it; nothing is ever sent there.
     """
     return [_as_adaptive(row, scheme) for row in read_journal(path, JournalQuery(last=last), bodies=True)]
 

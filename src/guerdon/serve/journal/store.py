@@ -253,7 +253,7 @@ def _stored(body: bytes) -> str | bytes:
 
 def _open_to_write(path: Path, max_bytes: int) -> sqlite3.Connection:
     try:
-        # Made before SQLite would make it, with its permissions; the log beside it gets the same.
+        # Created before SQLite creates it, so that it and its log file get these permissions.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), _MODE))
         path.chmod(_MODE)
     except OSError as error:

@@ -108,6 +108,24 @@ class InProcessHost:
         self._program = ServeWorker(reward, timeout, concurrency)
         self._answering: threading.Thread | None = None
 
+    def listen(self, control: socket.socket) -> None:
+        """Do what the server's process asks for over ``control`` until it ends, in a thread of its own."""
+        threading.Thread(target=self._listen, args=(control,), name="guerdon-server", daemon=True).start()
+
+    def _listen(self, control: socket.socket) -> None:
+        with control:
+            while True:
+                try:
+                    order, descriptors, _, _ = socket.recv_fds(control, 1, 2)
+                except OSError:
+                    return
+                if order == SERVE:
+                    self.answer_on(*descriptors)
+                elif order == ABANDON:
+                    self.abandon()
+                else:
+                    return
+
     def answer_on(self, fd: int, status_fd: int) -> None:
         """Have a new thread answer what comes over a channel."""
         thread = threading.Thread(
