@@ -8,6 +8,7 @@ import pytest
 
 from guerdon.rewards.conciseness import conciseness
 from guerdon.testing import assert_cases
+from support.absent_libraries import said_without
 
 
 def test_cases() -> None:
@@ -40,3 +41,10 @@ def test_shorter_is_never_worse() -> None:
 def test_the_reason_says_the_length() -> None:
     result = conciseness("one two three", target=2)
     assert (result.reason, result.metrics["words"].success) == ("3 words, wanted at most 2", False)
+
+
+def test_without_its_library() -> None:
+    said = said_without(
+        "tokenizers", "guerdon.rewards.conciseness:conciseness", unit="tokens", tokenizer="a.json"
+    )
+    assert said.startswith('missing_extra counting tokens needs an extra: pip install "guerdon[tokens]"')

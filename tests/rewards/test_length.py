@@ -11,6 +11,7 @@ import guerdon
 from guerdon.errors import InputError
 from guerdon.rewards.length import length
 from guerdon.testing import assert_cases
+from support.absent_libraries import said_without
 
 
 def words(count: int) -> str:
@@ -222,3 +223,8 @@ def test_the_metric_is_the_length() -> None:
 def test_the_path_resolves_with_parameters() -> None:
     reward = guerdon.get_reward_function("guerdon.rewards.length:length", maximum=2, unit="words")
     assert (reward.name, reward(response="a b c").score) == ("length", 0.5)
+
+
+def test_without_its_library() -> None:
+    said = said_without("tokenizers", "guerdon.rewards.length:length", unit="tokens", tokenizer="a.json")
+    assert said.startswith('missing_extra counting tokens needs an extra: pip install "guerdon[tokens]"')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import threading
@@ -11,6 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from guerdon.rewards.judge.reward import judge
+from guerdon.types import EvaluateResult
+
+MESSAGES = [{"role": "user", "content": "Name a sea."}, {"role": "assistant", "content": "The Red Sea."}]
 
 FULL_MARKS = re.compile(r"full marks|ignore (all|the) (previous|above)|\"?score\"?\s*[:=]\s*5", re.IGNORECASE)
 
@@ -242,3 +248,13 @@ def judge_server(script: Script) -> Iterator[JudgeServer]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def ask(server: JudgeServer, **options: Any) -> EvaluateResult:
+    """The judgement of ``MESSAGES``."""
+    return asyncio.run(judge(MESSAGES, **server.options(**options)))
+
+
+def in_turn(*scripts: Script) -> Script:
+    """The scripts one after the other; the last one for all further requests."""
+    return lambda asked: scripts[min(asked.number, len(scripts)) - 1](asked)

@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from guerdon.rewards.common.prose import part_of, prose
-from guerdon.rewards.common.words import runs, script_of, units
 from guerdon.rewards.language.reward import language
 from guerdon.testing import assert_cases
+from support.absent_libraries import said_without
 
 GERMAN = "Der Zug fährt um neun Uhr ab und hält in jedem Dorf."
 
 
 def test_cases() -> None:
     assert_cases(
-        "guerdon.rewards.language.reward:language", Path(__file__).parent / "cases" / "language.jsonl"
+        "guerdon.rewards.language.reward:language", Path(__file__).parents[1] / "cases" / "language.jsonl"
     )
 
 
@@ -70,50 +69,8 @@ def test_both_ends_of_a_long_response_are_read() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "thinking", "answer"),
-    [
-        ("<think>a</think>b", "a", "b"),
-        ("a</think>b", "a", "b"),
-        ("<think>a</think>b<think>c</think>d", "a</think>b c", "d"),
-        ("b", "", "b"),
-        ("b<think>a", "a", "b"),
-        ("", "", ""),
-    ],
-)
-def test_the_parts_of_a_response(text: str, thinking: str, answer: str) -> None:
-    assert (part_of(text, "thinking"), part_of(text, "answer")) == (thinking, answer)
-    assert part_of(text, "response") == text
-
-
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("a `b` c", "a c"),
-        ("a ```b\nc``` d", "a d"),
-        ("a $b$ c $$d$$ e", "a c e"),
-        (r"a \(b\) c \[d\] e", "a c e"),
-        (r"a \begin{align*}b\end{align*} c", "a c"),
-        ("a <b>c</b> <!-- d --> e", "a c e"),
-        ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
-        ("costs $5 today", "costs $5 today"),
-        ("$we shall say it here$", "$we shall say it here$"),
-        (r"\textbf{a} \alpha", "{a}"),
-    ],
-)
-def test_prose(text: str, left: str) -> None:
-    assert prose(text).split() == left.split()
-
-
-def test_words_and_scripts() -> None:
-    assert units("E\u0301té, (été) — …5! हिन्दी। 東京 a") == ["été", "été", "5", "हिन्दी", "東", "京", "a"]
-    assert runs("東京tower 5") == ["東京", "tower", "5"]
-    assert [script_of(c) for c in "aΩжش한ｱ一"] == [
-        "LATIN",
-        "GREEK",
-        "CYRILLIC",
-        "ARABIC",
-        "HANGUL",
-        "CJK",
-        "CJK",
-    ]
+def test_without_its_library() -> None:
+    said = said_without("py3langid", "guerdon.rewards.language.reward:language", target="de")
+    assert said.startswith(
+        'missing_extra telling the language of a text needs an extra: pip install "guerdon[language]"'
+    )

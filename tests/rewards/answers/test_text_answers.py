@@ -30,21 +30,6 @@ def test_sentences(text: str, wanted: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("<think>Rome</think>Paris", "Paris"),
-        ("Rome</think>Paris", "Paris"),
-        ("Paris<think>Rome", "Paris"),
-        ("Paris<!-- Rome -->", "Paris"),
-        ("Paris<!-- Rome", "Paris"),
-        ("Paris", "Paris"),
-    ],
-)
-def test_what_is_said(text: str, wanted: str) -> None:
-    assert visible(text) == wanted
-
-
-@pytest.mark.parametrize(
     ("place", "text", "wanted"),
     [
         ("boxed", r"\boxed{a{b}c} and \fbox{d}", ["a{b}c", "d"]),

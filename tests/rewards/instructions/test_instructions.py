@@ -21,7 +21,8 @@ FEW = {"num_words": 3, "relation": "less than"}
 
 def test_cases() -> None:
     assert_cases(
-        "guerdon.rewards.instructions.reward:instructions", Path(__file__).parent / "cases/instructions.jsonl"
+        "guerdon.rewards.instructions.reward:instructions",
+        Path(__file__).parents[1] / "cases/instructions.jsonl",
     )
 
 
