@@ -13,8 +13,7 @@ import pytest
 
 from guerdon.errors import InputError
 from guerdon.sandbox import Sandbox
-from guerdon.sandbox.isolation import doctor
-from guerdon.sandbox.isolation.doctor import advice_of
+from guerdon.sandbox.isolation.doctor import advice_of, doctor
 from guerdon.sandbox.isolation.machine import Machine, machine
 from guerdon.sandbox.isolation.self_test import SelfTestResult
 from guerdon.sandbox.isolation.tiers import TierReport
