@@ -55,7 +55,7 @@ def response_language(text: str, language: str) -> CheckResult:
     """The text as a whole is in the language."""
     found = language_of(text)
     if found is None:
-        return CheckResult(False, "no language can be told")
+        return CheckResult(False, "no language can be detected")
     return CheckResult(found == language or found.partition("-")[0] == language, f"the language is {found}")
 
 
@@ -75,7 +75,7 @@ def _english(text: str, cased: bool, otherwise: str) -> CheckResult:
     if not cased:
         return CheckResult(False, otherwise)
     found = language_of(text)
-    return CheckResult(found in (None, "en"), f"the language is {found or 'not to be told'}")
+    return CheckResult(found in (None, "en"), f"the language is {found or 'not detected'}")
 
 
 @KINDS.kind("change_case:capital_word_frequency", capital_frequency=whole, capital_relation=relation)
