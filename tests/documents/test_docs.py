@@ -9,10 +9,24 @@ import pytest
 from support.docs_runner import PageError, Report, blocks, commands, matches, run_page
 
 ROOT = Path(__file__).resolve().parents[2]
+# Pages with many commands; what a page needs beyond the extra test.
+MARKS = {
+    "docs/accuracy.md": [pytest.mark.slow(seconds=10)],
+    "docs/rewards.md": [pytest.mark.slow(seconds=15)],
+    "docs/style.md": [pytest.mark.slow(seconds=15)],
+    "docs/training.md": [pytest.mark.slow(seconds=15), pytest.mark.torch],
+}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name, marks=MARKS.get(name, ()))
+        for page in PAGES
+        for name in [page.relative_to(ROOT).as_posix()]
+    ],
+)
 def test_every_example_runs(page: Path, not_run_in_docs: list[str]) -> None:
     report = run_page(page, ROOT / "examples")
     not_run_in_docs += [f"{page.relative_to(ROOT)}:{line}" for line in report.not_run]
@@ -83,6 +97,7 @@ SERVES = fenced(
         (fenced("bash", "$ python -c \\\n    'print(5)'\n5"), 1, 0, []),
         (fenced("bash", "$ A=5 python -c 'import os; print(os.environ[\"A\"])'\n5"), 1, 0, []),
         (fenced("console", "$ python -c 'raise SystemExit(2)'", "<!-- exit: 2 -->"), 1, 0, []),
+        (fenced("console", "$ python -c 'print(\"scoring 3/40, 0.29/s, 2:08 left\"); print(1)'\n1"), 1, 0, []),
         (fenced("python", "print(7)") + fenced("text", "7", "<!-- output -->"), 1, 0, []),
         (SERVES, 2, 0, []),
         (fenced("python", "1 / 0", "<!-- no-run: shows an error -->"), 0, 0, ["3: shows an error"]),
@@ -168,3 +183,7 @@ def test_commands_keep_their_own_output() -> None:
         ("guerdon a --b", ["out", ""]),
         ("guerdon c", []),
     ]
+
+
+def test_the_marks_are_of_pages() -> None:
+    assert set(MARKS) <= {page.relative_to(ROOT).as_posix() for page in PAGES}

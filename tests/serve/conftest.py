@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from support.command_work import serve
+from support.interrupted_runs import notes, numbered_server
 
-__all__ = ["serve"]
+__all__ = ["notes", "numbered_server", "serve"]

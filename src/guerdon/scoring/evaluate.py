@@ -19,7 +19,7 @@ from guerdon.types import EvaluateResult, Sample
 Row = tuple[int, bytes]
 Unit = list[Row]
 
-_CANCEL_GRACE = 0.2
+CANCEL_GRACE = 0.2
 """Seconds that a cancelled coroutine has to end."""
 
 
@@ -75,7 +75,7 @@ async def ascore_samples(
     if not done:
         task.cancel()
         # A coroutine may refuse to be cancelled; it is left behind then, and the rest goes on.
-        await asyncio.wait({task}, timeout=_CANCEL_GRACE)
+        await asyncio.wait({task}, timeout=CANCEL_GRACE)
         overrun = failure(DeadlineError.kind, timeout_message(reward.name, timeout))
         return [overrun if isinstance(sample, Sample) else sample for sample in samples]
     results = iter(task.result())
@@ -84,6 +84,11 @@ async def ascore_samples(
 
 async def _single(reward: AsyncEvaluator, sample: Sample) -> list[EvaluateResult]:
     return [await reward.aevaluate(sample)]
+
+
+def ended_from_within(error: BaseException) -> Outcome:
+    """The failure of a coroutine that was cancelled or closed, though not for its deadline: by its own code."""
+    return failure(ExecutionError.kind, f"the call was ended from within: {type(error).__name__}")
 
 
 def timeout_message(name: str, timeout: float) -> str:

@@ -20,6 +20,8 @@ _HEAD = struct.Struct("<4sQ")
 _MARK = b"\xf5gd\xf5"
 STATUS_BYTES = mmap.PAGESIZE
 IDLE = -1
+BEAT_SECONDS = 0.05
+"""How often a worker's event loop says that it turns."""
 _SINCE, _RUNNING, _BEAT, _ITEM = range(4)
 """Which word of the page holds what."""
 

@@ -9,16 +9,13 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from guerdon.errors import ExecutionError
 from guerdon.reward.function import RewardFunction
-from guerdon.scoring.evaluate import Unit, ascore_samples, samples_of
-from guerdon.scoring.outcome import Outcome, failure
-from guerdon.scoring.process.ipc import FrameDecoder, StatusPage, frame
+from guerdon.scoring.evaluate import Unit, ascore_samples, ended_from_within, samples_of
+from guerdon.scoring.outcome import Outcome
+from guerdon.scoring.process.ipc import BEAT_SECONDS, FrameDecoder, StatusPage, frame
 from guerdon.scoring.worker.sync_loop import Result
 from guerdon.scoring.worker.tracing import TracedCoroutine
 from guerdon.types import EvaluateResult, Sample
-
-_BEAT_SECONDS = 0.05
 
 
 class AsyncLoop:
@@ -57,12 +54,8 @@ class AsyncLoop:
         started = time.perf_counter()
         try:
             outcomes = await self._traced(samples_of(unit), unit[0][0], timeout)
-        except (
-            asyncio.CancelledError,
-            GeneratorExit,
-        ) as error:  # a reward may also find all tasks of the loop
-            message = f"the call was ended from within: {type(error).__name__}"
-            outcomes = [failure(ExecutionError.kind, message)] * len(unit)
+        except (asyncio.CancelledError, GeneratorExit) as error:  # a reward may find all tasks of the loop
+            outcomes = [ended_from_within(error)] * len(unit)
         except Exception:  # a worker that cannot answer for a sample must not seem to be in good health
             os._exit(1)
         if os.getpid() != self._pid:
@@ -81,7 +74,7 @@ class AsyncLoop:
     async def _beat(self) -> None:
         while True:
             self._status.beat()
-            await asyncio.sleep(_BEAT_SECONDS)
+            await asyncio.sleep(BEAT_SECONDS)
 
     async def _send(self) -> None:
         loop = asyncio.get_running_loop()

@@ -11,6 +11,8 @@ from typing import Any
 from guerdon.scoring.process.ipc import FrameDecoder
 
 _IDLE_SECONDS = 300.0
+FLUSH_SECONDS = 0.005
+"""Results go back once they have gathered for so long."""
 
 _buffer = memoryview(bytearray(1 << 18))
 """What is read goes here: a fresh one for every read would be mapped and unmapped by the system each time."""

@@ -12,12 +12,10 @@ from guerdon.reward.function import RewardFunction
 from guerdon.scoring.evaluate import samples_of, score_samples
 from guerdon.scoring.outcome import Outcome
 from guerdon.scoring.process.ipc import FrameDecoder, StatusPage, frame
-from guerdon.scoring.worker.connection import receive
+from guerdon.scoring.worker.connection import FLUSH_SECONDS, receive
 
 Result = tuple[int, Outcome, float]
 """index, outcome, seconds"""
-
-_FLUSH_SECONDS = 0.005
 
 
 def score_units(
@@ -46,7 +44,7 @@ def score_units(
                 # The heap of a process that ran out of memory is not one to go on with.
                 connection.sendall(frame(("results", results)))
                 return
-            if now - flushed > _FLUSH_SECONDS:
+            if now - flushed > FLUSH_SECONDS:
                 connection.sendall(frame(("results", results)))
                 results, flushed = [], now
         if results:

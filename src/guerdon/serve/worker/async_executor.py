@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from guerdon.errors import DeadlineError, ExecutionError
-from guerdon.scoring.evaluate import timeout_message
+from guerdon.errors import DeadlineError
+from guerdon.scoring.evaluate import CANCEL_GRACE, ended_from_within, timeout_message
 from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.process.ipc import StatusPage
 from guerdon.scoring.worker.tracing import TracedCoroutine
@@ -18,8 +18,6 @@ from guerdon.serve.messages import TOGETHER, WorkerReply, WorkerRequest
 from guerdon.serve.worker.handler import NOTHING, RequestHandler, broken, refusal
 from guerdon.serve.worker.tasks import ScoringTask, known_outcome
 
-_GRACE = 0.2
-"""Seconds that a coroutine has to end once it is cancelled."""
 OnReply = Callable[[WorkerReply], None]
 
 
@@ -65,7 +63,7 @@ class ConcurrentExecutor:
             if not task.over:
                 task.over = True
                 task.future.cancel()
-            elif now - task.started > self._timeout + _GRACE:
+            elif now - task.started > self._timeout + CANCEL_GRACE:
                 task.finish(
                     failure(DeadlineError.kind, timeout_message(self._handler.reward.name, self._timeout))
                 )
@@ -183,8 +181,7 @@ class SampleTask:
                 message = timeout_message(self._executor.name, self._executor.timeout)
                 result = failure(DeadlineError.kind, message)
             else:  # a reward may cancel itself, and find all tasks of the loop
-                message = f"the call was ended from within: {type(error).__name__}"
-                result = failure(ExecutionError.kind, message)
+                result = ended_from_within(error)
         self.finish(result)
 
     def finish(self, result: Any) -> None:

@@ -1,4 +1,4 @@
-"""WorkerProgram: what a worker process, or a thread beside a RewardServer, runs to answer the server's calls."""
+"""ServeWorker: what a worker process, or a thread beside a RewardServer, runs to answer the server's calls."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 from guerdon.checks import text_of
 from guerdon.errors import RewardError, kind_of
 from guerdon.reward.function import RewardFunction
-from guerdon.scoring.process.ipc import FrameDecoder, StatusPage, frame
+from guerdon.scoring.process.ipc import BEAT_SECONDS, FrameDecoder, StatusPage, frame
 from guerdon.scoring.process.program import WorkerProgram
-from guerdon.scoring.worker.connection import receive, resident_bytes
+from guerdon.scoring.worker.connection import FLUSH_SECONDS, receive, resident_bytes
 from guerdon.scoring.worker.entry import inside_worker
 from guerdon.serve.messages import WorkerReply, WorkerRequest
 from guerdon.serve.runtime import tune_gc, uvloop_factory
@@ -24,8 +24,6 @@ from guerdon.serve.worker.async_executor import ConcurrentExecutor
 from guerdon.serve.worker.describe import Description, describe
 from guerdon.serve.worker.handler import ANSWER_FIELDS, RequestHandler, packed, ran_out_of_memory
 
-_FLUSH_SECONDS = 0.005
-_BEAT_SECONDS = 0.05
 _READ_BYTES = 1 << 18
 _FAILURES = WorkerReply._fields.index("failures")
 _PLAIN_FIELDS = 3
@@ -57,7 +55,7 @@ class ServeWorker(WorkerProgram):
     async def serve(
         self, handler: RequestHandler, connection: socket.socket, frames: FrameDecoder, pending: list[Any]
     ) -> None:
-        """WorkerReply calls on this event loop."""
+        """Answer calls on this event loop."""
         await _Loop(handler, connection, frames, self._timeout, self._concurrency).serve(pending)
 
 
@@ -81,7 +79,7 @@ def _serve(
             if ran_out_of_memory(answer):
                 connection.sendall(frame(("replies", answers)) + frame(("exiting",)))
                 return
-            if time.perf_counter() - flushed > _FLUSH_SECONDS:
+            if time.perf_counter() - flushed > FLUSH_SECONDS:
                 connection.sendall(frame(("replies", answers)))
                 answers, flushed = [], time.perf_counter()
         if answers:
@@ -167,7 +165,7 @@ class _Loop:
                     self._look_after_failures(WorkerReply(*answer))
                     if self._ended.is_set():
                         return
-                if time.perf_counter() - flushed > _FLUSH_SECONDS:
+                if time.perf_counter() - flushed > FLUSH_SECONDS:
                     self._flush()
                     flushed = time.perf_counter()
             handler.status_page.stop()
@@ -216,7 +214,7 @@ class _Loop:
         while True:
             self._handler.status_page.beat()
             self._executor.cancel_overdue()
-            await asyncio.sleep(_BEAT_SECONDS)
+            await asyncio.sleep(BEAT_SECONDS)
 
 
 async def _maybe(value: Any) -> Any:
