@@ -263,7 +263,7 @@ def test_empty_results(
     assert (result.score, result.error) == (score, None), result.reason
     assert (
         score is not None
-    ) or result.reason == "what is wanted is no row on any database, so nothing can be told"
+    ) or result.reason == "what is wanted is no row on any database, so nothing can be judged"
 
 
 def test_no_query_in_the_response(folder: Path) -> None:
