@@ -5,7 +5,7 @@
     ├── InputError            a sample, a row, a file or an option is malformed
     ├── ResolutionError       a name or a path leads to no reward
     ├── ExecutionError        the reward function raised
-    ├── InvalidResultError    the reward function returned what is no result
+    ├── InvalidResultError    the reward function returned what is not a result
     ├── DeadlineError         the deadline passed and the call was ended
     ├── CrashError            the worker process died
     ├── MemoryLimitError      the worker process outgrew its memory
@@ -80,7 +80,7 @@ class ExecutionError(RewardError):
 
 
 class InvalidResultError(RewardError, ValueError):
-    """The reward function returned something that is no score: NaN, infinity, a string, …"""
+    """The reward function returned something that is not a score: NaN, infinity, a string, …"""
 
     kind = "invalid_result"
 

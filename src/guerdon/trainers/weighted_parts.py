@@ -28,7 +28,7 @@ class WeightedParts:
         self._bias = scorer.bias if isinstance(scorer, Weighted) else 0.0
         names = [c.name for c in scorer.components] if isinstance(scorer, Weighted) else []
         self.keys: tuple[str, ...] = (*names, CONSTANT) if self._bias else tuple(names)
-        """Empty where the reward is no weighted sum."""
+        """Empty where the reward is not a weighted sum."""
 
     def parts(self, result: EvaluateResult, number: float) -> dict[str, float]:
         """The parts of one sample; ``number`` is what the trainer is told, which a failed one's parts share."""

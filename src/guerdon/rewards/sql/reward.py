@@ -119,7 +119,9 @@ def sql(
     else:
         gold = ReferenceResults((source.content,), (from_rows(rows),))
     if not any(result.rows for result in gold.results) and not yes_or_no(allow_empty, "allow_empty"):
-        return EvaluateResult(reason="what is wanted is no row on any database, so nothing can be told")
+        return EvaluateResult(
+            reason="the expected result has no rows on any database, so nothing can be compared"
+        )
     mine = query_in(text)
     if mine is None or len(mine) > MAX_QUERY:
         return _verdict(scale, None, [], gold, "no query found" if mine is None else "the query is too long")

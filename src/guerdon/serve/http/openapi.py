@@ -89,7 +89,7 @@ _REFUSALS = {
     403: "An API key that is not known",
     404: "No such reward",
     413: "The body is too large",
-    415: "The body is no JSON by its content type",
+    415: "The body is not JSON by its content type",
     422: "The body does not have the format's shape, or lacks what the reward needs",
     429: "Too many requests wait; Retry-After says for how long",
     500: "The reward failed on the sample",
