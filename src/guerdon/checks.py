@@ -1,4 +1,4 @@
-"""What is checked where values come in: numbers, and the words for what is wrong with them."""
+"""Checks of incoming values, and the messages for invalid ones."""
 
 from __future__ import annotations
 

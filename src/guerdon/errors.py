@@ -5,7 +5,7 @@
     ├── InputError            a sample, a row, a file or an option is malformed
     ├── ResolutionError       a name or a path leads to no reward
     ├── ExecutionError        the reward function raised
-    ├── InvalidResultError    the reward function returned what is not a result
+    ├── InvalidResultError    the reward function returned something invalid
     ├── DeadlineError         the deadline passed and the call was ended
     ├── CrashError            the worker process died
     ├── MemoryLimitError      the worker process outgrew its memory
@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 
 class RewardError(Exception):
-    """The root of the family; ``about`` holds the facts given as keywords, each an attribute too.
+    """The base class; ``about`` holds the facts given as keywords, each an attribute too.
 
     >>> error = InputError("row 3 has no messages", row=3)
     >>> error.row, error.kind, str(error)
@@ -68,7 +68,7 @@ class InputError(RewardError, ValueError):
 
 
 class ResolutionError(RewardError, LookupError):
-    """A string names no reward: neither a registered name nor something that can be imported."""
+    """A string is neither a registered name nor the path of something that can be imported."""
 
     kind = "resolution"
 
@@ -110,7 +110,7 @@ class RemoteError(RewardError):
 
 
 class SandboxError(RewardError):
-    """The sandbox cannot run the program here, or lost it; that says nothing of the program."""
+    """The sandbox cannot run the program here, or lost it; that says nothing about the program."""
 
     kind = "sandbox"
 
@@ -133,7 +133,7 @@ class ResumeError(RewardError):
 
 
 class NotApplicableError(RewardError):
-    """The reward said of this sample that it does not apply, so there is no score to give."""
+    """The reward does not apply to this sample, so there is no score."""
 
     kind = "not_applicable"
 

@@ -9,10 +9,24 @@ import pytest
 from support.docs_runner import PageError, Report, blocks, commands, matches, run_page
 
 ROOT = Path(__file__).resolve().parents[2]
+# Pages with many commands; what a page needs beyond the extra test.
+MARKS = {
+    "docs/accuracy.md": [pytest.mark.slow(seconds=10)],
+    "docs/rewards.md": [pytest.mark.slow(seconds=15)],
+    "docs/style.md": [pytest.mark.slow(seconds=15)],
+    "docs/training.md": [pytest.mark.slow(seconds=15), pytest.mark.torch],
+}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name, marks=MARKS.get(name, ()))
+        for page in PAGES
+        for name in [page.relative_to(ROOT).as_posix()]
+    ],
+)
 def test_every_example_runs(page: Path, not_run_in_docs: list[str]) -> None:
     report = run_page(page, ROOT / "examples")
     not_run_in_docs += [f"{page.relative_to(ROOT)}:{line}" for line in report.not_run]
@@ -168,3 +182,7 @@ def test_commands_keep_their_own_output() -> None:
         ("guerdon a --b", ["out", ""]),
         ("guerdon c", []),
     ]
+
+
+def test_the_marks_are_of_pages() -> None:
+    assert set(MARKS) <= {page.relative_to(ROOT).as_posix() for page in PAGES}

@@ -95,6 +95,8 @@ def test_relevance_weighs_coverage_and_focus(
     )
 
 
+@pytest.mark.torch
+@pytest.mark.slow(seconds=15)
 def test_the_run_for_a_gpu_works_in_small(tmp_path: Path) -> None:
     small = ["model.hidden_size=32", "model.num_layers=1", "model.num_heads=2", "model.intermediate_size=32"]
     few = ["training.num_batches=2", "training.micro_batch_size=2", "generation.max_generation_steps=4"]

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 
 def guerdon(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
@@ -22,6 +24,8 @@ def guerdon(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.torch
+@pytest.mark.slow(seconds=60)
 def test_a_tiny_model_learns_sums_with_trl(tmp_path: Path) -> None:
     guerdon(tmp_path, "train", "+experiment=arithmetic", "run_dir=run")
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]

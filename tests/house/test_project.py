@@ -31,7 +31,7 @@ FILE_BYTES = 300_000
 
 HEAVY = {
     "antlr4", "click", "datasets", "fastapi", "httpx", "latex2sympy2_extended", "math_verify",
-    "multiprocessing", "numpy", "pandas", "pyarrow", "ray", "requests", "rich", "sympy", "torch",
+    "multiprocessing", "numpy", "pandas", "pyarrow", "pydantic", "ray", "requests", "rich", "sympy", "torch",
     "transformers", "uvicorn",
 }  # fmt: skip
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import guerdon
 
 GOOD = """
@@ -47,6 +49,7 @@ for result in score(whole, [sample, "text"]):
 """
 
 
+@pytest.mark.slow(seconds=15)  # runs mypy, which comes with the extra lint
 def test_a_typed_file_of_a_user_passes_and_a_wrong_one_does_not(tmp_path: Path) -> None:
     (tmp_path / "good.py").write_text(GOOD)
     (tmp_path / "wrong.py").write_text(

@@ -22,6 +22,8 @@ from support.catalogue import Setting, setting_of
 
 CASES = Path(__file__).parent / "cases"
 NAMES = sorted(entry.name for entry in entry_points(group="guerdon.rewards"))
+# The tests that score with each entry; those of reward_model need PyTorch.
+SCORING = [pytest.param(name, marks=pytest.mark.torch if name == "reward_model" else ()) for name in NAMES]
 ROWS = 4
 """Rows of a table that go through the contract."""
 
@@ -64,7 +66,7 @@ def test_docstring(name: str) -> None:
     assert inspect.getmodule(reward.func) is not None
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SCORING)
 def test_cases(name: str, setting: Setting) -> None:
     rows = table(name)
     assert len(rows) >= 9
@@ -72,7 +74,7 @@ def test_cases(name: str, setting: Setting) -> None:
     assert_cases(name, rows, workers=1, timeout=setting.timeout, **setting.parameters)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SCORING)
 def test_contract(name: str, setting: Setting) -> None:
     rows = scored(table(name))
     report = check_reward(
@@ -88,7 +90,7 @@ def test_contract(name: str, setting: Setting) -> None:
     assert report.scale is not None
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SCORING)
 def test_use_does_not_change_the_version(name: str, setting: Setting) -> None:
     reward = guerdon.get_reward_function(name, **setting.parameters)
     before = reward.with_name("before").version

@@ -31,6 +31,7 @@ TIERS: tuple[Tier, ...] = ("native", "bubblewrap", "landlock")
 USERS = ("root", "user") if os.geteuid() == 0 else ("user",)
 CONFIGURATIONS = [(tier, user) for user in USERS for tier in TIERS]
 RUN_S = 300.0
+SAMPLE_STEP = 25
 # An attack that ends so never came to what it tries.
 BROKEN = re.compile(r"^(NameError|SyntaxError|TypeError|AttributeError|KeyError|\w*ArgumentError)\b", re.M)
 Rows = Mapping[str, dict[str, Any]]
@@ -118,13 +119,19 @@ def outcomes(tier: Tier | Literal["unconfined"], user: str, which: str) -> Rows:
     return rows
 
 
-def cases(which: str) -> list[Any]:
+def cases(which: str, *marks: pytest.MarkDecorator) -> list[Any]:
     """Attack by configuration, one configuration after the other, so that each is run once."""
     return [
-        pytest.param(tier, user, attack, id=f"{tier}-{user}-{attack.id}")
+        pytest.param(which, tier, user, attack, id=f"{which}-{tier}-{user}-{attack.id}", marks=marks)
         for tier, user in CONFIGURATIONS
         for attack in attacks(which)
     ]
+
+
+def whole_and_sample(which: str) -> list[Any]:
+    """Every attack, which takes long, and a few of them."""
+    whole = cases(which, pytest.mark.slow(seconds=0.1))
+    return [*whole, *cases(f"{which}:{SAMPLE_STEP}")]
 
 
 def known_to_leak(attack: Attack, tier: str, user: str) -> bool:
@@ -132,19 +139,21 @@ def known_to_leak(attack: Attack, tier: str, user: str) -> bool:
     return bool((places | {f"{place}-{attack.variant}" for place in places}) & {*attack.leaks})
 
 
-@pytest.mark.parametrize(("tier", "user", "attack"), cases("host"))
-def test_an_attack_on_the_host_gets_nothing(tier: Tier, user: str, attack: Attack) -> None:
-    row = outcomes(tier, user, "host")[attack.id]
+@pytest.mark.parametrize(("which", "tier", "user", "attack"), whole_and_sample("host"))
+def test_an_attack_on_the_host_gets_nothing(which: str, tier: Tier, user: str, attack: Attack) -> None:
+    row = outcomes(tier, user, which)[attack.id]
     if not known_to_leak(attack, tier, user):
         assert row["findings"] == [], row
     assert not BROKEN.search(row.get("stderr", "")) or attack.name == "own_machinery", row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tier", "user"), CONFIGURATIONS)
 def test_nothing_is_left_after_all_attacks(tier: Tier, user: str) -> None:
     assert outcomes(tier, user, "host")["end"]["findings"] == []
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", sorted({a.name for a in attacks("host") if a.breaches_unconfined}))
 def test_an_attack_would_succeed_without_a_sandbox(name: str) -> None:
     rows = outcomes("unconfined", USERS[0], "host")
@@ -152,9 +161,9 @@ def test_an_attack_would_succeed_without_a_sandbox(name: str) -> None:
     assert any(row["findings"] for key, row in rows.items() if key.partition("-")[0] == name), rows
 
 
-@pytest.mark.parametrize(("tier", "user", "attack"), cases("rewards"))
-def test_a_reward_hack_is_not_paid(tier: Tier, user: str, attack: Attack) -> None:
-    row = outcomes(tier, user, "rewards")[attack.id]
+@pytest.mark.parametrize(("which", "tier", "user", "attack"), whole_and_sample("rewards"))
+def test_a_reward_hack_is_not_paid(which: str, tier: Tier, user: str, attack: Attack) -> None:
+    row = outcomes(tier, user, which)[attack.id]
     assert row["findings"] == []
     for form, results in row["results"].items():
         for passed, status, detail, tamper_resistant in results:
@@ -164,9 +173,9 @@ def test_a_reward_hack_is_not_paid(tier: Tier, user: str, attack: Attack) -> Non
             assert status not in ("worker_lost", "unavailable"), (form, detail)
 
 
-@pytest.mark.parametrize(("tier", "user", "attack"), cases("honest"))
-def test_an_honest_program_is_judged_right(tier: Tier, user: str, attack: Attack) -> None:
-    row = outcomes(tier, user, "honest")[attack.id]
+@pytest.mark.parametrize(("which", "tier", "user", "attack"), cases("honest"))
+def test_an_honest_program_is_judged_right(which: str, tier: Tier, user: str, attack: Attack) -> None:
+    row = outcomes(tier, user, which)[attack.id]
     assert row["findings"] == []
     for form, results in row["results"].items():
         assert all(passed for passed, *_ in results), (form, results)

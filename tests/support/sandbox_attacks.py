@@ -57,10 +57,11 @@ class Attack:
         return re.sub(r"@(\w+)@", lambda found: str(targets.get(found[1], found[0])), text)
 
 
-def attacks(folder: str) -> list[Attack]:
-    """All attacks of ``host``, ``rewards`` or ``honest``, in the order of their names."""
+def attacks(which: str) -> list[Attack]:
+    """All attacks of ``host``, ``rewards`` or ``honest``, in the order of their names; of ``host:25`` each 25th."""
+    folder, _, step = which.partition(":")
     paths = sorted(path for path in (CORPUS / folder).iterdir() if path.suffix in LANGUAGES)
-    return [attack for path in paths for attack in _of(path)]
+    return [attack for path in paths for attack in _of(path)][:: int(step or 1)]
 
 
 def _of(path: Path) -> Iterator[Attack]:

@@ -1,4 +1,4 @@
-"""OpenAI's Responses form: its items as messages in chat form."""
+"""OpenAI's Responses format: its items as messages in chat format."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ from guerdon.reward.scorers.event_loop import cancelled_itself, gather, run_coro
 from guerdon.types import EvaluateResult, Sample
 
 DEFAULT_CONCURRENCY = 64
-"""Calls of an async reward in flight at once, where it does not say."""
+"""Concurrent calls of an async reward that sets no ``concurrency``."""
 
 _ERROR_LENGTH = 2000
 
 
 class RewardEvaluation(RewardIdentity):
-    """The verdicts of a reward; scoring raises nothing but what is no Exception."""
+    """The verdicts of a reward; scoring turns every Exception into a failed result."""
 
     def prepare(self) -> None:
         """Run what the reward and its components run once in a process, before the first sample."""

@@ -63,7 +63,7 @@ class FactoryScorer(Scorer):
         try:
             self.composition = build(**given)
         except BindingError as error:
-            # A part refused what was handed on to it; it may be one of the composition's own, misspelt.
+            # A component refused a parameter that was passed on; it may be one of the composition's own, misspelt.
             name = error.about.get("parameter")
             if name in unknown and difflib.get_close_matches(name, signature.names, n=1):
                 raise BindingError(no_such_parameter(signature, name), parameter=name) from None

@@ -1,4 +1,4 @@
-"""RewardFunction, the one noun for a reward."""
+"""RewardFunction, the class of every reward."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class RewardFunction(DirectCall, TrainerMethods, Generic[Verdict]):
         return self
 
     def _refixed(self, more: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """What to build a reward from that has this one's function and more fixed arguments."""
+        """The target and fixed arguments of this reward with more arguments fixed."""
         if isinstance(self._scorer, FunctionScorer):
             return self._scorer.target, {**self._scorer.parameters, **more}
         if more and not self._scorer.takes_parameters:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from guerdon.reward.scorers.base import Scorer
-from guerdon.types import EvaluateResult, Sample
-
 if TYPE_CHECKING:
+    from guerdon.reward.scorers.base import Scorer
+    from guerdon.types import EvaluateResult, Sample
+
     # Any stands for a RewardFunction, whose module imports this one.
     RemoteScorerFactory = Callable[["RemoteRewardSpec"], Scorer]
     ForeignWrapper = Callable[[str, Any, Mapping[str, Any]], Scorer | None]

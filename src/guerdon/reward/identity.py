@@ -1,4 +1,4 @@
-"""What a reward is: its scorer and options, and the name, version and parameters that follow from them."""
+"""RewardIdentity: a reward's scorer and options, and the name, version and parameters derived from them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RewardIdentity:
     def version(self) -> str:
         """A short hash over source, parameters and components; the same in every process.
 
-        Computed anew where a notebook's cell or a reload gave another meaning to a global name that the
+        Computed again if a notebook cell or a reload rebound a global name that the
         function refers to.
         """
         if (remote := self._scorer.remote_provenance()) is not None:
@@ -76,14 +76,14 @@ class RewardIdentity:
         """Name, version and parameters, as every result of this reward carries them."""
         if (remote := self._scorer.remote_provenance()) is not None:
             return replace(remote, reward=self.options.name) if self.options.name else remote
-        version = self.version  # before the rest: it forgets a provenance that holds no longer
+        version = self.version  # first: it drops a provenance that is out of date
         if self._provenance is None:
             self._provenance = Provenance(self.name, version, self.parameters)
         return self._provenance
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The fixed arguments, or the make-up of a composition."""
+        """The fixed arguments, or the parts and settings of a composition."""
         return self._scorer.parameters
 
     @property
@@ -99,7 +99,7 @@ class RewardIdentity:
 
     @property
     def scorer(self) -> Scorer:
-        """What is behind this reward."""
+        """The scorer that this reward wraps."""
         return self._scorer
 
     @property

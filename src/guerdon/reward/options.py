@@ -1,4 +1,4 @@
-"""What can be said of a reward besides its function."""
+"""RewardOptions: the options of a reward, which ``reward_function`` takes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OnError = Literal["result", "raise"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RewardOptions:
-    """What can be said of a reward besides its function."""
+    """The options of a reward besides its function."""
 
     name: str | None = None
     id: str | None = None
@@ -38,7 +38,7 @@ class RewardOptions:
     """How many calls of an async reward may be in flight at once."""
     scale: tuple[float, float] | None = None
     """The lowest and the highest score that there can be, infinities included; ``guerdon.testing.check_reward``
-    holds the reward to it."""
+    checks the reward against it."""
     prepare: Callable[..., object] | None = None
     """Called with the fixed parameters in each worker process before its first sample, to load a model, say; what
     it raises ends the run before it starts."""

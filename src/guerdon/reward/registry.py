@@ -1,4 +1,4 @@
-"""Giving rewards names, and making a RewardFunction of whatever names or is one."""
+"""Registering rewards under names, and resolving a name, a path or a function to a RewardFunction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from guerdon.reward.loading.names import by_name, by_path, registered
 def register_reward_function(name: str, reward: Any) -> RewardFunction:
     """Give a reward a name under which every part of Guerdon finds it in this process.
 
-    ``reward`` is anything that becomes a RewardFunction; a name that is taken is given anew, also that
+    ``reward`` is anything that becomes a RewardFunction; a name that is taken is replaced, also that
     of a reward of the catalogue. Raises BindingError for a name that could be mistaken for a path.
 
     >>> register_reward_function("always", lambda response: 1.0).name

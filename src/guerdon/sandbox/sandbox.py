@@ -93,7 +93,7 @@ class Sandbox:
             return self._chosen
 
     def execute(self, job: SandboxJob) -> Report:
-        """Runs a job, the plain form of everything else. Never raises for what became of it."""
+        """Runs a job; everything else is built on this. Never raises for how the job ended."""
         tier, reason = self._tier_and_reason()
         if reason:
             return Report(status="unavailable", detail=reason, tier=tier)

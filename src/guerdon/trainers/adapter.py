@@ -36,7 +36,7 @@ class ScoredBatch:
     seconds: float
     """From the call to the last verdict."""
     step: int | None
-    """The training step, where the trainer tells it."""
+    """The training step, if the trainer gives it."""
     mode: str
     """``train`` or ``eval``."""
     adapter: Adapter
@@ -220,7 +220,7 @@ class Adapter:
                 self._standing = PersistentEngine(self.reward, self._limits)
             return self._standing
 
-    # What a trainer is told.
+    # What a trainer gets.
 
     def number(self, result: EvaluateResult) -> float | None:
         """The score, or what the policy makes of a sample without one; None under ``"skip"`` only.
@@ -245,7 +245,7 @@ class Adapter:
         return {name: metrics[name].score if name in metrics else absent for name in self.components}
 
     def close(self) -> None:
-        """Let the worker processes go; a further call hires them again."""
+        """Stop the worker processes; a further call starts new ones."""
         with self._lock:
             if self._standing is not None:
                 self._standing.close()

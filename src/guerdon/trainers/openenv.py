@@ -28,7 +28,7 @@ class OpenenvAdapter(Adapter):
     """What a rubric asks: the sample of an action and the observation that followed it.
 
     ``completion`` and ``prompt`` name the field of the action and of the observation that hold what the model wrote
-    and what it was asked; by default they are told by their names. ``sample`` makes the sample in their place.
+    and what it was asked; by default they are found by their names. ``sample`` makes the sample in their place.
     """
 
     trainer: ClassVar[str] = "openenv"
@@ -178,7 +178,7 @@ def make(reward: Any, *, asynchronous: bool = False, **options: Any) -> Any:
 
 
 def _setup_guide(request: SetupRequest) -> SetupGuide:
-    """The thin file with the rubric, and the line that gives it to an environment."""
+    """The module with the rubric, and the line that gives it to an environment."""
     module = f"guerdon_{slug(request.reward.name)}_rubric"
     options = options_source(request.options)
     arguments = f"{reward_source(request)}, {options}" if options else reward_source(request)

@@ -32,7 +32,7 @@ class SetupGuide:
     """What to write and what to configure so that a trainer uses a reward."""
 
     files: Mapping[str, str] = field(default_factory=dict)
-    """Text of each thin file by its name; empty where configuration suffices."""
+    """The text of each module to write, by file name; empty where configuration suffices."""
     lines: str = ""
     """The configuration or the command line, to be pasted as it is."""
     note: str = ""

@@ -95,7 +95,7 @@ def make(reward: Any, **options: Any) -> type:
 
 
 def _setup_guide(request: SetupRequest) -> SetupGuide:
-    """The thin file with the environment, and the lines that register it."""
+    """The module with the environment, and the lines that register it."""
     name = slug(request.reward.name)
     module, identity = f"guerdon_{name}_env", f"guerdon-{name.replace('_', '-')}"
     text = (

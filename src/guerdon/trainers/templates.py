@@ -1,4 +1,4 @@
-"""The thin file that plugs a reward into a trainer that wants one."""
+"""Templates of the modules that connect a reward to a trainer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def identifier(request: SetupRequest) -> str:
 
 
 def docstring_name(request: SetupRequest) -> str:
-    """The reward's name as it may stand in a docstring: a server tells its own name, which is not ours to trust.
+    """The reward's name as it may stand in a docstring: a server chooses its own name, which is not trusted.
 
     >>> from guerdon import RewardFunction
     >>> docstring_name(SetupRequest(spec="odd", reward=RewardFunction(len, name='a "b" c')))

@@ -200,7 +200,7 @@ def _chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _LocalRewards:
-    """The rewards that are in this process already, by what tells them apart."""
+    """The rewards that are in this process already, by their identity."""
 
     def __init__(self) -> None:
         self._rewards: WeakValueDictionary[str, TinkerReward] = WeakValueDictionary()

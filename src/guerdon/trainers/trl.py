@@ -97,7 +97,7 @@ class TrlReward(_TrlAdapter):
 
     A sample that failed, or to which the reward does not apply, is None by default, which GRPO and RLOO leave
     out of the reward (TRL before 1.9 counts 0 where no other reward has a number). Online DPO would count 0
-    always, so that it has to be told: ``on_failure="raise"`` or a number; InputError at its first call otherwise.
+    always, so it needs ``on_failure="raise"`` or a number; InputError at its first call otherwise.
 
     With GRPO and RLOO the components of a reward are logged beside TRL's own metrics, as
     ``rewards/NAME/COMPONENT/mean``, failures as ``rewards/NAME/failed`` (a share of the batch) and
@@ -156,7 +156,7 @@ class _RewardCall:
 
     @property
     def mode(self) -> str:
-        """As TRL tells it, which hands over a method of the trainer that calls."""
+        """The logging method that TRL passes, bound to the trainer that calls."""
         model = getattr(getattr(self.log_metric, "__self__", None), "model", None)
         return "train" if getattr(model, "training", True) else "eval"
 
@@ -178,7 +178,7 @@ def asks_for(reward: Any, name: str) -> bool:
 
 
 def _asked_by_online_dpo() -> bool:
-    """Whether TRL's online DPO is who calls the adapter, which nothing in its arguments tells for certain."""
+    """Whether TRL's online DPO calls the adapter, which its arguments do not show for certain."""
     caller = sys._getframe().f_back
     for _ in range(2):  # a thread that was not started in Python may have none above the adapter
         caller = caller.f_back if caller is not None else None

@@ -33,7 +33,7 @@ class TunixReward(Adapter):
     the column is what the reward gets. Columns called ``mode``, ``step``, ``completions`` and ``trajectory_ids``
     are refused by Tunix itself.
 
-    Tunix does not tell a reward the training step. It is read off the trajectory ids, which count the batches
+    Tunix does not pass the training step to a reward. It is read from the trajectory ids, which count the batches
     that were sampled; after ``follow(learner)`` it is the learner's own count of steps.
 
     >>> from guerdon import RewardFunction
@@ -129,7 +129,7 @@ def _identities(given: Any, count: int) -> list[str]:
 
 
 def _key(prompt: Any) -> str:
-    """What tells the group of a sample where Tunix does not."""
+    """The group of a sample where Tunix does not give it."""
     return prompt if isinstance(prompt, str) else repr(plain(prompt))
 
 

@@ -6,7 +6,7 @@ validation, so every sample must have the same ones. The managers ``naive``, ``d
 await an ``async def`` for all samples at once, and would call anything else in a few threads; ``remote`` and the older
 ``prime`` take a synchronous function only.
 
-No file is needed: ``pkg://guerdon.trainers.verl`` has ``compute_score`` and ``compute_score_sync``, which are told the
+No file is needed: ``pkg://guerdon.trainers.verl`` has ``compute_score`` and ``compute_score_sync``, which read the
 reward by ``reward_kwargs``.
 """
 

@@ -31,7 +31,7 @@ class WeightedParts:
         """Empty where the reward is not a weighted sum."""
 
     def parts(self, result: EvaluateResult, number: float) -> dict[str, float]:
-        """The parts of one sample; ``number`` is what the trainer is told, which a failed one's parts share."""
+        """The parts of one sample; ``number`` is the trainer's number, which the parts of a failed sample share."""
         if result.score is None:
             return {name: number / len(self.keys) for name in self.keys}
         found = {}

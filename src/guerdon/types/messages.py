@@ -1,4 +1,4 @@
-"""Messages of a conversation, in OpenAI's chat form."""
+"""Messages of a conversation, in OpenAI's chat format."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ class MappingModel(BaseModel):
 
 
 class FunctionCall(MappingModel):
-    """The function half of a tool call, in OpenAI's chat form."""
+    """The function half of a tool call, in OpenAI's chat format."""
 
     name: str
     arguments: str | dict[str, Any] = ""
 
 
 class ToolCall(MappingModel):
-    """One tool call of an assistant's message, in OpenAI's chat form."""
+    """One tool call of an assistant's message, in OpenAI's chat format."""
 
     function: FunctionCall
     id: str | None = None
@@ -76,7 +76,7 @@ class ToolCall(MappingModel):
 
 
 class Message(MappingModel):
-    """One message of a conversation, in OpenAI's chat form; other keys are kept.
+    """One message of a conversation, in OpenAI's chat format; other keys are kept.
 
     Reads as attributes and as a mapping, and cannot be changed, so that a reward cannot alter what
     another one sees.

@@ -56,6 +56,7 @@ def test_the_list(work: Path, plugins: Path) -> None:
     assert "No module named 'absent_plugin'" in text
     assert "RuntimeError: out of luck" in text
     assert max(map(len, out.splitlines())) <= 80
+    assert "``" not in out
 
 
 def test_the_list_for_machines(work: Path, plugins: Path) -> None:
@@ -106,7 +107,9 @@ def test_show_what_no_row_gives_and_a_list(guerdon: Run) -> None:
     lines = guerdon("rewards", "show", "judge", COLUMNS="80").stdout.splitlines()
     assert "            votes: int = 1  (never from a row)" in lines
     assert "parameters  rubric: Any = None" in lines
-    assert any(line.startswith("  0; where the judge says NA the reward does not apply.") for line in lines)
+    text = " ".join(" ".join(lines).split())
+    assert any(line.startswith("  - `reference`: whether the final answer") for line in lines)
+    assert "where the judge says NA the reward does not apply." in text
 
 
 CARDS: dict[str, tuple[str, dict[str, Any]]] = {

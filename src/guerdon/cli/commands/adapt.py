@@ -1,4 +1,4 @@
-"""``guerdon adapt``: what a trainer needs to use a reward, a thin file and the lines of its configuration."""
+"""``guerdon adapt``: what a trainer needs to use a reward, a module and the lines of its configuration."""
 
 from __future__ import annotations
 

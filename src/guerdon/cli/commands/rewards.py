@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
 _ITEM = re.compile(r"[-*] |\d+\. ")
 _SETTING = re.compile(r"(?:\w+\.)*Setting\[(.+)\]")
+_LITERAL = re.compile(r"(?<!`)``(?!`)(.+?)(?<!`)``(?!`)", re.DOTALL)
+_ROLE = re.compile(r":(?:py:)?[a-z]+:`~?([^`]+)`")
 _SCALE = re.compile(r"^[ \t]*Scale:\s*(.+?)(?:\n[ \t]*\n|\Z)", re.DOTALL | re.MULTILINE)
 
 json_option = option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -227,6 +229,15 @@ def _example(text: str) -> str | None:
 # On the terminal.
 
 
+def plain_text(docstring: str) -> str:
+    """A docstring without reStructuredText's marks: code stands in single backticks.
+
+    >>> plain_text("Calls ``f(x)``, see :func:`g`.")
+    'Calls `f(x)`, see `g`.'
+    """
+    return _LITERAL.sub(r"`\1`", _ROLE.sub(r"`\1`", docstring))
+
+
 def _print_entries(entries: list[RewardListing], console: Console) -> None:
     from rich.text import Text
 
@@ -234,8 +245,9 @@ def _print_entries(entries: list[RewardListing], console: Console) -> None:
 
     wide = min(max(len(entry.name) for entry in entries), 24) + 2
     for entry in entries:
-        said = f"cannot be loaded: {entry.error}" if entry.error else entry.summary or "(no docstring)"
-        body = Text(clean(" ".join(said.split()), console), style="red" if entry.error else "")
+        summary = plain_text(entry.summary) or "(no docstring)"
+        shown = f"cannot be loaded: {entry.error}" if entry.error else summary
+        body = Text(clean(" ".join(shown.split()), console), style="red" if entry.error else "")
         _beside(clean(entry.name, console), wide, body, console)
 
 
@@ -258,7 +270,7 @@ def _print_details(details: RewardDetails, console: Console) -> None:
         "reward": details.name,
         "version": details.version,
         "called": details.kind,
-        "scale": details.scale or "",
+        "scale": plain_text(details.scale or ""),
         "binds": ", ".join(details.binds),
         "parts": ", ".join(n if w is None else f"{w:g} {n}" for n, w in details.components.items()),
         "parameters": "\n".join(map(_parameter_line, details.parameters)),
@@ -266,7 +278,7 @@ def _print_details(details: RewardDetails, console: Console) -> None:
     for label, fact in facts.items():
         if fact:
             _beside(label, 12, Text(clean(fact, console)), console)
-    for paragraph in _paragraphs(details.docstring):
+    for paragraph in _paragraphs(plain_text(details.docstring)):
         console.print()
         _beside("", 2, Text(clean(paragraph, console)), console)
     if details.example:

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class _Set:
-    """Marks what is set by whoever runs a reward."""
+    """Marks a parameter that only the user sets."""
 
 
 Setting = Annotated[T, _Set]

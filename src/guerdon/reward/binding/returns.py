@@ -192,7 +192,7 @@ def _own_result(item: Any, name: str) -> EvaluateResult:
 
 
 def _column(value: Any, count: int) -> Sequence[Any]:
-    """One entry a sample of what a function logged; none where they cannot be told apart."""
+    """One entry a sample of what a function logged; none if the entries cannot be assigned to samples."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):

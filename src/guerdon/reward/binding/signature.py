@@ -28,7 +28,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What matters of a function's signature."""
+    """A function's signature, as far as binding needs it."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -49,7 +49,7 @@ class Signature:
 
 
 def signature_of(function: Callable[..., Any], name: str) -> Signature:
-    """The signature of a callable. Raises BindingError where Python cannot tell it."""
+    """The signature of a callable. Raises BindingError if it has none that Python can read."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

@@ -18,7 +18,7 @@ def supplied(
     source: Any,
     explicit: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The fixed arguments, and what a sample or a batch supplies where the caller says nothing himself.
+    """The fixed arguments, and what a sample or a batch supplies for all other parameters.
 
     Raises BindingError that names the missing parameter and the columns there are.
     """

@@ -1,4 +1,4 @@
-"""What may stand behind a reward besides a plain function: classes, instances, reward servers."""
+"""The callables that become rewards besides plain functions: classes, instances, reward servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from guerdon.types import Message
 
 @runtime_checkable
 class ServerLike(Protocol):
-    """What is used of a RewardServer: its ``score`` and a request built for it."""
+    """The part of a RewardServer that is used: its ``score`` and a request built for it."""
 
     def make_request(self, messages: list[Message], metadata: Mapping[str, Any]) -> Any: ...
 

@@ -25,7 +25,7 @@ def _is_dotted(text: str) -> bool:
 
 
 def import_target(path: str) -> Any:
-    """What a path leads to. Raises ResolutionError that says what was looked for and what is near."""
+    """What a path leads to. Raises ResolutionError that says what was looked for, with close matches."""
     if "::" in path:
         file, _, name = path.rpartition("::")
         return _from_file(file, name)

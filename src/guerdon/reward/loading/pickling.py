@@ -1,4 +1,4 @@
-"""How rewards go from process to process: by the name under which their module holds them, where there is one."""
+"""How rewards are pickled: by their module's name for them, if there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a RewardFunction asks of whatever is behind it."""
+"""Scorer: the interface between a RewardFunction and what it wraps."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from guerdon.types import EvaluateResult, Provenance, Sample
 
 
 class Scorer(ABC):
-    """What is behind a reward: it scores samples, and raises where it cannot.
+    """Scores the samples of a reward, and raises where it cannot.
 
-    Turning what is raised into a failed result is the RewardFunction's business alone.
+    The RewardFunction turns exceptions into failed results.
     """
 
     name: str = "reward"

@@ -1,4 +1,4 @@
-"""The scorer of a reward made of rewards: asks every component, and combines the verdicts."""
+"""The scorer of a composition: it scores every component and combines the verdicts."""
 
 from __future__ import annotations
 

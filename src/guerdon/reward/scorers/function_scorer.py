@@ -72,7 +72,7 @@ class FunctionScorer(Scorer):
         return super().__reduce_ex__(protocol)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The instance of a class is made anew where it arrives: it may hold a lock or a connection.
+        # The unpickling process makes a new instance of a class: the old one may hold a lock or a connection.
         made_here = isinstance(self.target, type)
         return {n: v for n, v in self.__dict__.items() if n != "_function" or not made_here}
 
@@ -170,7 +170,7 @@ class FunctionScorer(Scorer):
             self._plan.arguments(sample, explicit)
 
     def missing(self, samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
-        if self._schema is not None:  # the schema has its own say, and its defaults count
+        if self._schema is not None:  # the schema decides, and its defaults count
             return None
         plan = self._plan or self._batch_plan
         assert plan is not None

@@ -15,7 +15,7 @@ from guerdon.types import EvaluateResult, Sample
 class ThresholdGate(Composite):
     """The second component's verdict where the first reaches a threshold, else the third's or a fixed score.
 
-    One sample at a time, what the gate does not lead to is not called. In a batch every sample is
+    One sample at a time, the branch that the condition does not select is not called. In a batch every sample is
     scored, since a batched reward may depend on which samples it sees together.
     """
 

@@ -269,7 +269,7 @@ def _number(value: int | float | complex) -> str:
 
 
 def _state(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of an instance that tell of its make-up.
+    """The attributes that define an instance.
 
     What is private and can change, such as a cache, a lock or a connection, is left out.
     """

@@ -1,4 +1,4 @@
-"""What a version was computed from, so that a change of it is noticed."""
+"""The dependencies that a version was computed from, so that a change is noticed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _COMPARED_SIZE = 1000
 class DependencySnapshot:
     """The globals and rewards that a version was computed from, as they were then.
 
-    A cell of a notebook that is run again, or a module that is reloaded, gives a name another meaning; the
+    Running a notebook cell again, or reloading a module, rebinds a name; the
     function that refers to it stays the same object, and its version must not.
     """
 
@@ -32,7 +32,7 @@ class DependencySnapshot:
         return version
 
     def is_current(self) -> bool:
-        """Whether everything still is what it was."""
+        """Whether no dependency has changed."""
         for names, name, target, held in self._globals:
             if names.get(name) is not target or (held is not None and not _same(target, held)):
                 return False

@@ -1,4 +1,4 @@
-"""Whether a test's code needs the objects of the program themselves, which cannot travel between processes."""
+"""Whether a test's code needs the program's own objects, which cannot be sent between processes."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class ForkServer:
         # A module that was preloaded may have started threads, which need the fork of the os module.
         self.fork: Callable[[], int] = os.fork if _thread._count() else kernel.fork
         self.events = select.poll()
-        """Tells of the owner's end, of words from outside, and of what is waited for at the time."""
+        """Reports the owner's end, requests from outside, and the events that are waited for at the time."""
         self.events.register(control, select.POLLIN | select.POLLRDHUP)
         self.events.register(owner, select.POLLIN)
 

@@ -81,7 +81,7 @@ def call(name: str, *arguments: int | bytes | None) -> int:
     if number is None:
         machine()
         raise OSError(errno.ENOSYS, f"{name}: {os.strerror(errno.ENOSYS)}")
-    # What is not wrapped would travel as a 32-bit int, with whatever lies in the upper half.
+    # What is not wrapped would be passed as a 32-bit int, with an undefined upper half.
     words = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
     result: int = _syscall(ctypes.c_long(number), *words)
     if result == -1:

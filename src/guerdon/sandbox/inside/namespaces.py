@@ -54,7 +54,7 @@ def enter(
 ) -> NoReturn:
     """Runs ``start``, goes behind the walls and runs ``inside`` there, as the first process of new namespaces.
 
-    Tells its number, and ends this process.
+    Reports its process id, and ends this process.
 
     The new process is a sibling of this one, so that whoever started this one can wait for it. Raises OSError
     where the kernel or its configuration forbid namespaces.

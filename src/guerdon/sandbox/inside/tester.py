@@ -41,7 +41,7 @@ class _CandidateClient:
         self.broken = ""
         """Why nothing the test code finds can be a pass."""
         self.foreign = ""
-        """What the test code wanted to hand over that cannot travel."""
+        """A value that the test code passes and that cannot be encoded."""
         self.last = ""
         """The last call and its outcome, for the owner of the tests."""
 

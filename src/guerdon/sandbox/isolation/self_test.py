@@ -1,4 +1,4 @@
-"""Trials of one fork server: what gets out of it, and whether its limits hold."""
+"""The self-test of a fork server: what escapes it, and whether its limits hold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from guerdon.sandbox.local.usage import descendants
 
 
 class SelfTestError(Exception):
-    """A trial that could not be made; the message says why."""
+    """A test that could not run; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +128,14 @@ LimitTest = Callable[[ForkServerHandle], tuple[bool, str]]
 def _ends(program: bytes, status: str, *, most_s: float = 8.0, **limits: Any) -> LimitTest:
     """A program that must end with that status, within that time."""
 
-    def trial(server: ForkServerHandle) -> tuple[bool, str]:
+    def probe(server: ForkServerHandle) -> tuple[bool, str]:
         started = time.monotonic()
         report = server.do(SandboxJob(kind="program", program=program, limits=Limits(**limits)))
         took = time.monotonic() - started
         held = report.status in status.split() and took < most_s
         return held, report.detail if held else f"{report.status} after {took:.1f} s: {report.detail}"
 
-    return trial
+    return probe
 
 
 def _processor(server: ForkServerHandle) -> tuple[bool, str]:
@@ -148,7 +148,7 @@ def _processor(server: ForkServerHandle) -> tuple[bool, str]:
 def _starts(program: bytes, allowed: int) -> LimitTest:
     """A program that starts as many as it can get, and says how many that were."""
 
-    def trial(server: ForkServerHandle) -> tuple[bool, str]:
+    def probe(server: ForkServerHandle) -> tuple[bool, str]:
         with open("/proc/loadavg", encoding="ascii") as file:
             tasks = int(file.read().split()[3].partition("/")[2])
         # The kernel counts what its user has on the whole machine, where the tier has no users of its own.
@@ -166,7 +166,7 @@ def _starts(program: bytes, allowed: int) -> LimitTest:
             return False, f"{report.status}: {report.detail}"
         return word == "limited", f"{made} at most" if word == "limited" else f"{made} at least"
 
-    return trial
+    return probe
 
 
 def _left_processes(server: ForkServerHandle) -> tuple[bool, str]:
@@ -202,8 +202,8 @@ def run_limit_tests(start: Callable[[], ForkServerHandle]) -> Iterator[SelfTestR
     """Whether each limit holds. Raises ServerLostError and UnavailableError."""
     server = start()
     try:
-        for what, trial in _LIMITS.items():
-            held, detail = trial(server)
+        for what, probe in _LIMITS.items():
+            held, detail = probe(server)
             yield SelfTestResult(what, held, detail)
     finally:
         server.close()

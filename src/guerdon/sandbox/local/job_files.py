@@ -1,4 +1,4 @@
-"""The memory files in which a job travels to a fork server, and in which its results come back."""
+"""The memory files that carry a job to a fork server, and its results back."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class ForkServerHandle:
         self.pid = pid
         with suppress(ProcessLookupError):  # it has ended already
             self._handle = os.pidfd_open(pid)
-            # A fork of this process may hold the other end of the socket; this tells of the end all the same.
+            # A fork of this process may hold the other end of the socket; this reports the end all the same.
             self._poller.register(self._handle, select.POLLIN)
 
     def _await_ready(self, deadline: float) -> None:

@@ -1,4 +1,4 @@
-"""Asks a program on a provider's machine: this file travels there as text and runs as a script.
+"""Calls a program's functions on a provider's machine: this file is sent there as text and runs as a script.
 
 It needs nothing but Python's own library, and Linux. A child process runs the program and answers; this one
 keeps the clocks of each answer, ends the child, and prints one line: a marker, then a JSON object, compressed and

@@ -102,7 +102,7 @@ class Piston(Provider):
             "version": self._version(own),
             "files": [
                 {"name": name, "content": run.program, "encoding": "utf8"},
-                # Piston compiles every utf8 file, so data travels as base64.
+                # Piston compiles every utf8 file, so data is sent as base64.
                 *(
                     {"name": path, "content": base64.b64encode(data).decode(), "encoding": "base64"}
                     for path, data in run.files.items()

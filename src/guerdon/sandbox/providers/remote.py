@@ -1,4 +1,4 @@
-"""Jobs at a remote provider: programs as they are, call tests through a script that travels with them."""
+"""Jobs at a remote provider: programs as they are, call tests through a script that is sent with them."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class RemoteExecutor(Executor):
     def _problem(self) -> Report | None:
         """What keeps the service from answering call tests; asked until it can.
 
-        A program cannot be told apart from the script when both share a process, so the script is tried once
+        A program and the script share a process and cannot be distinguished, so the script is tried once
         without a program.
         """
         with self._lock:

@@ -252,7 +252,7 @@ class _Composer:
 
 
 def _prefix(override: Override) -> str:
-    """The sign that Hydra wants before an override: it tells what is there already from what is new."""
+    """The sign that Hydra wants before an override: it separates existing keys from new ones."""
     if override.key_or_group == "experiment":
         return "+"
     if override.key_or_group in DEFAULTS:

@@ -93,7 +93,7 @@ def address_of(folder: Path) -> str:
 
 @functools.cache
 def _register() -> None:
-    """Tell Hydra how a project's files are read; it and its class are there only now."""
+    """Register with Hydra how a project's files are read, once Hydra is imported."""
     from hydra._internal.core_plugins.file_config_source import FileConfigSource
     from hydra._internal.sources_registry import SourcesRegistry
     from omegaconf import DictConfig

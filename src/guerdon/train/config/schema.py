@@ -1,4 +1,4 @@
-"""What a training run is told: agent-tunix's groups and keys, and Guerdon's own."""
+"""The configuration of a training run: agent-tunix's groups and keys, and Guerdon's own."""
 
 from __future__ import annotations
 

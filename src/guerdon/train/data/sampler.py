@@ -11,7 +11,7 @@ from guerdon.train.config.schema import Config
 class BatchSampler:
     """Problems in an order that is shuffled anew for each pass over them, the same for the same seed.
 
-    Any step's problems can be told without those of the steps before, so that a run which goes on needs no state.
+    The problems of a step follow from its number alone, so a resumed run needs no state.
 
     >>> order = BatchSampler(10, batch=4, seed=1)
     >>> sorted(order.batch(0) + order.batch(1) + order.batch(2)[:2])

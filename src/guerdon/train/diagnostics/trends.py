@@ -33,7 +33,7 @@ ERRORS = 4.0
 largest chance movement lies near 3.3."""
 
 LEAST = 0.1
-"""And the share of the scale that it must exceed: smaller falls are a matter of taste."""
+"""And the share of the scale that it must exceed: smaller falls are not worth a warning."""
 
 LOST = 1 / 3
 """A fall is one that loses this share of what there was between the lowest and the best."""
@@ -80,7 +80,7 @@ class Alarm:
 
     @property
     def key(self) -> str:
-        """What tells this warning from others: code and component."""
+        """The identity of this warning: code and component."""
         return f"{self.code}:{self.about}" if self.about else self.code
 
     def to_dict(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class Trends:
     # The scores of a window by themselves.
 
     def _levels(self, window: Window, stats: Statistics) -> Iterator[Alarm]:
-        """What a scoring run would be told of these scores, unless the reward rises or has collapsed."""
+        """The findings that a scoring run would have, unless the reward rises or has collapsed."""
         found = {finding.code: finding for finding in stats.findings() if finding.severity != "notice"}
         finding = next((found[code] for code in _LEVELS if code in found), None)
         if finding is None or self._fallen:
@@ -178,7 +178,7 @@ class Trends:
         """Failures run away where their share has grown by 0.05 and four standard errors since the start.
 
         The error is that of a share, √(p(1 − p)/n), for the share p of both windows together. Where they
-        did not grow they are told as in any scoring run, from one in a hundred on, and from five on.
+        did not grow they are reported as in any scoring run, from one in a hundred on, and from five on.
         """
         failures = (f for f in stats.findings() if f.code == "failures" and f.severity != "notice")
         finding, first = next(failures, None), self._history.first

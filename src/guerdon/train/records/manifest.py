@@ -31,7 +31,7 @@ _PACKAGES = (
 
 @dataclass(kw_only=True)
 class RunManifest:
-    """A run as its folder tells it."""
+    """A run as its folder describes it."""
 
     state: State = "running"
     """``running`` is also what a run is left in that was killed."""

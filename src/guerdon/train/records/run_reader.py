@@ -1,4 +1,4 @@
-"""RunReader: a training run as its folder tells it, while it goes on and afterwards."""
+"""RunReader: a training run as read from its folder, during the run and afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RunMonitor: what happens in a run, gathered step by step and handed to the sinks."""
+"""RunMonitor: collects the events of a run step by step, and reports them to the sinks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRACED = 2
 class RunMonitor:
     """Watches one run: ``guerdon.train.backend.Monitor`` for backends, and ``scored`` for adapters as ``observe``.
 
-    Writes ``metrics.jsonl``, ``warnings.jsonl`` and the samples into the run's folder, and tells ``sinks``.
+    Writes ``metrics.jsonl``, ``warnings.jsonl`` and the samples into the run's folder, and reports to ``sinks``.
     ``traced`` samples of each step are handed to the sinks whole. Safe in threads.
 
     A batch belongs to the step that ends next, unless it says that it is of a later one.
@@ -150,7 +150,7 @@ class RunMonitor:
             position += len(batch.samples)
 
     def _replay(self, lines: Iterable[Mapping[str, object]], last: int) -> None:
-        """Lead the trends through the kept samples once more, without telling anyone."""
+        """Rebuild the trends from the kept samples, without reporting to the sinks."""
         step = 1
         for line in lines:
             now = int(line["step"])  # type: ignore[call-overload]

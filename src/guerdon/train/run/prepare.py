@@ -1,4 +1,4 @@
-"""Preparing a run: everything that can be wrong with it is said before a model is loaded."""
+"""Preparing a run: every mistake is reported before a model is loaded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from guerdon.train.run.reward_spec import build_reward
 from guerdon.trainers.columns import sample_of
 
 RUNS = Path("runs")
-"""Where the folders of runs lie that are not told where to."""
+"""The parent folder of runs without ``run_dir``."""
 
 logger = logging.getLogger("guerdon.train")
 

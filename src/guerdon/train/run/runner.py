@@ -44,7 +44,7 @@ def train(config: Config, *, resume: bool = False, accept_changes: bool = False)
 
 
 def execute(prepared: PreparedRun, monitor: Monitor | None = None) -> FinishedRun:
-    """Do the run. ``monitor`` is told of it, by default the one that the configuration asks for.
+    """Do the run. ``monitor`` receives its events; by default the one that the configuration asks for.
 
     Raises TrainingInterrupted after Ctrl-C, InputError where another process is at work on the run, what the trainer
     raises; the folder says in each case how the run ended.

@@ -34,7 +34,7 @@ class TensorBoardSink:
         self._add(self._events.Event(wall_time=time.time(), step=report.step, summary=summary))
 
     def resume(self, step: int) -> None:
-        """Tell TensorBoard to hide what an earlier process wrote of later steps."""
+        """Make TensorBoard hide what an earlier process wrote of later steps."""
         if self._folder.is_dir():
             start = self._events.SessionLog(status=self._events.SessionLog.START)
             self._add(self._events.Event(wall_time=time.time(), step=step + 1, session_log=start))

@@ -1,4 +1,4 @@
-"""The curves of a run as a picture, drawn by matplotlib without a display."""
+"""The curves of a run as an image, drawn by matplotlib without a display."""
 
 from __future__ import annotations
 

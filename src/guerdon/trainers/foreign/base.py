@@ -70,7 +70,7 @@ def fingerprint_data_of(target: Any, package: str, snapshot: DependencySnapshot)
 
 
 def _owner(target: Any) -> Any:
-    """The function or the class behind a target, whose module tells whose it is."""
+    """The function or the class behind a target, whose module tells the package."""
     if isinstance(target, functools.partial):
         return _owner(target.func)
     if isinstance(target, MethodType):

@@ -1,4 +1,4 @@
-"""``guerdon train plot``: the curves of a run as a picture."""
+"""``guerdon train plot``: the curves of a run as an image."""
 
 from __future__ import annotations
 
