@@ -1,4 +1,4 @@
-"""Asks a running reward server for scores: python examples/servers/scary_letter.py, then this."""
+"""Requests scores from a running reward server: start examples/servers/scary_letter.py first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ URL = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:50056"
 
 
 def request(answer: str, letter: str) -> Request:
-    """A question, an answer to it and the letter that the answer should not have."""
+    """A question, its answer, and the letter that the answer must not contain."""
     return Request(
         turns=[
             Turn(role="user", content="What is the name of the sea that touches Stockholm?"),

@@ -1,4 +1,4 @@
-"""A composed reward: right first, then short, and a little for marking the answer clearly.
+"""A composed reward: mostly for a right answer, a little for a short one and for marking it.
 
 guerdon score examples/composed.py::combined examples/conversations.jsonl
 """
@@ -21,13 +21,13 @@ ANSWER = re.compile(
 
 
 def final_answer(response: str) -> str | None:
-    """The last answer that is marked as one; None where there is none."""
+    """The last marked answer, or None."""
     found = list(ANSWER.finditer(response))
     return next(filter(None, found[-1].groups()), "") if found else None
 
 
 def plain(answer: str) -> str:
-    """An answer without what does not matter: LaTeX fractions, case, spaces."""
+    """An answer without LaTeX fractions, case and spaces."""
     fraction = re.sub(r"\\d?frac\{(\d+)\}\{(\d+)\}", r"\1/\2", answer)
     return re.sub(r"[\s$]+", "", fraction).casefold()
 
@@ -43,7 +43,7 @@ def correct(response: str, ground_truth: str) -> EvaluateResult:
 
 @reward_function
 def marked(response: str) -> bool:
-    """Whether an answer is marked as such."""
+    """Whether an answer is marked."""
     return final_answer(response) is not None
 
 

@@ -1,4 +1,4 @@
-"""What ``make demo`` shows: the bundled conversations, scored by two rewards, one of which fails on some of them.
+"""``make demo``: the bundled conversations scored by two rewards, one of which fails on some of them.
 
 ``python examples/demo.py --picture FILE.svg`` draws that output as a picture of a terminal.
 """

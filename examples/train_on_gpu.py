@@ -1,8 +1,8 @@
-"""A run of a few hundred steps with a model of some 400 million parameters, and what it says of speed.
+"""A run of a few hundred steps with a model of some 400 million parameters, to measure speed.
 
-The model is made on the spot with random weights (give ``model=huggingface model.path=…`` for a real one), so that
-nothing has to be downloaded: it shows how many tokens a second a machine generates and learns from, and which share
-of a step the rewards take. Further arguments are those of ``guerdon train``:
+The model has random weights (give ``model=huggingface model.path=…`` for a real one), so the run downloads nothing.
+It shows how many tokens a second a machine generates and learns from, and which share of a step the rewards take.
+Further arguments are those of ``guerdon train``:
 
     python examples/train_on_gpu.py
     python examples/train_on_gpu.py model.vllm=true training.num_batches=500

@@ -1,4 +1,4 @@
-"""A folder as a metric: ``evaluate`` in ``main.py`` says how far an answer keeps to its question.
+"""A folder as a metric: ``evaluate`` in ``main.py`` measures how relevant an answer is to its question.
 
 guerdon preview --metrics-folders "relevance=examples/relevance" --samples examples/conversations.jsonl
 """
@@ -19,14 +19,14 @@ COVERAGE_WEIGHT = 0.7
 
 
 def topics(text: str) -> set[str]:
-    """The words that carry the meaning, without a plural s and cut to five letters."""
+    """The content words, without a plural s and cut to five letters."""
     words = re.findall(r"[a-z]{4,}", text.lower())
     return {word.removesuffix("s")[:5] for word in words if word not in COMMON}
 
 
 @reward_function
 def evaluate(messages: list[Message]) -> EvaluateResult:
-    """Seven tenths for the share of the question's topics that come up, three for keeping to them."""
+    """Seven tenths for the share of the question's topics in the answer, three tenths for keeping to them."""
     question = topics(" ".join(m.text for m in messages[:-1] if m.role == "user"))
     if not question:
         return EvaluateResult(reason="the question has no topic to keep to")

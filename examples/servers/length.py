@@ -12,7 +12,7 @@ from typing import Any
 from guerdon import EmptyMetadata, Response, RewardServer, ServerInfo, ValidatedRequest
 
 FULL = 100
-"""Characters from which on a completion has the full score."""
+"""A completion of this many characters has the full score."""
 
 
 class LengthServer(RewardServer[EmptyMetadata]):

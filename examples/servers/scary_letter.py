@@ -1,4 +1,4 @@
-"""A reward server that punishes a letter: each sample says which, in its metadata.
+"""A reward server that punishes a letter, which each sample names in its metadata.
 
 python examples/servers/scary_letter.py            # listens on 127.0.0.1:50056
 guerdon serve examples/servers/scary_letter.py::ScaryLetterServer --port 50056
@@ -15,7 +15,7 @@ from guerdon import Response, RewardServer, ServerInfo, ValidatedRequest
 
 
 class ScaryLetter(BaseModel):
-    """What a request must say beside the conversation."""
+    """The metadata that every request must have."""
 
     scary_letter: str = Field(min_length=1, max_length=1)
 

@@ -1,11 +1,10 @@
-"""A reward server for text to SQL: it runs the query of a completion and compares what comes out.
+"""A reward server for text to SQL: it runs the query of a completion and compares the rows.
 
 python examples/servers/sql.py                # makes a small database and listens on 127.0.0.1:50056
 python examples/servers/sql.py --folder dbs   # the databases of a folder
 
-The query was written by a model, and the name of the database comes with the request, so neither is trusted:
-the database must lie in the folder, nothing can be written, attached or loaded, and rows, cells and time are
-limited.
+A model wrote the query, and the request names the database, so neither is trusted: the database must be in the
+folder, the query cannot write, attach or load anything, and rows, cells and time are limited.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ Row = dict[str, Any]
 
 
 class QueryError(Exception):
-    """A query, or the database that it asks for, that cannot be used."""
+    """The query or its database is not usable."""
 
 
 class SQLMetadata(BaseModel):
-    """What a request must say beside the conversation."""
+    """The metadata that every request must have."""
 
     ground_truth_results: list[Row] = Field(description="The expected rows, as objects")
     db_path: str = Field(description="The file name of a SQLite database in the server's folder")
@@ -65,8 +64,8 @@ def database_in(folder: Path, name: str) -> Path:
 
 
 def run(file: Path, query: str) -> list[Row]:
-    """The rows of a query; raises QueryError where it fails, writes, takes too long or gives too much."""
-    # Immutable: what is served does not change, so neither a journal nor a lock is looked for beside the file.
+    """The rows of a query; raises QueryError if it fails, writes, takes too long or returns too much."""
+    # Immutable: the file does not change, so SQLite need not look for a journal or a lock beside it.
     with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
         connection.execute("pragma query_only = on")
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -101,7 +100,7 @@ def _authorize(action: int, _first: str | None, second: str | None, _db: str | N
 
 
 def same_rows(found: list[Row], expected: list[Row]) -> bool:
-    """Whether the rows are the same, in whatever order; a row counts as often as it occurs."""
+    """Whether the rows are the same in any order; duplicates count."""
     return Counter(map(_key, found)) == Counter(map(_key, expected))
 
 
@@ -110,7 +109,7 @@ def _key(row: Row) -> frozenset[tuple[str, Any]]:
 
 
 class SQLServer(RewardServer[SQLMetadata]):
-    """1 for the expected rows, 0 for others, -1 for a query that cannot be run."""
+    """1 for the expected rows, 0 for others, -1 for a query that does not run."""
 
     def __init__(
         self, db_base_path: str | Path, port: int = 50056, blocking: bool = True, **options: Any

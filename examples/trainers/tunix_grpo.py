@@ -1,4 +1,4 @@
-"""Tunix's GRPO with a reward, on a cluster of yours."""
+"""Tunix's GRPO with a reward, on your cluster."""
 
 from my_rewards import last_number
 from tunix.rl.grpo.grpo_learner import GRPOConfig, GRPOLearner

@@ -97,6 +97,7 @@ SERVES = fenced(
         (fenced("bash", "$ python -c \\\n    'print(5)'\n5"), 1, 0, []),
         (fenced("bash", "$ A=5 python -c 'import os; print(os.environ[\"A\"])'\n5"), 1, 0, []),
         (fenced("console", "$ python -c 'raise SystemExit(2)'", "<!-- exit: 2 -->"), 1, 0, []),
+        (fenced("console", "$ python -c 'print(\"scoring 3/40, 0.29/s, 2:08 left\"); print(1)'\n1"), 1, 0, []),
         (fenced("python", "print(7)") + fenced("text", "7", "<!-- output -->"), 1, 0, []),
         (SERVES, 2, 0, []),
         (fenced("python", "1 / 0", "<!-- no-run: shows an error -->"), 0, 0, ["3: shows an error"]),

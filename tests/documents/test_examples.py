@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import json
 import re
@@ -48,12 +49,18 @@ def test_answers_come_in_several_styles(style: str, at_least: int) -> None:
     assert sum(bool(re.search(style, sample.response)) for sample in conversations()) >= at_least
 
 
-def test_the_demo_runs() -> None:
+def test_the_picture_shows_what_the_demo_prints() -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / "demo.py")], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    assert "40" in done.stdout
+    printed, _, _ = done.stdout.partition("Next, ")
+    assert "failed" in printed
+    assert "critical" in printed
+    picture = (EXAMPLES.parent / "docs" / "terminal.svg").read_text(encoding="utf-8")
+    shown = "".join(html.unescape(re.sub(r"<[^>]*>", "", picture)).split())
+    lines = [line for line in printed.splitlines() if not line.startswith("time")]
+    assert [line for line in lines if "".join(line.split()) not in shown] == []
 
 
 @pytest.fixture

@@ -22,10 +22,18 @@ from support.catalogue import Setting, setting_of
 
 CASES = Path(__file__).parent / "cases"
 NAMES = sorted(entry.name for entry in entry_points(group="guerdon.rewards"))
-# The tests that score with each entry; those of reward_model need PyTorch.
-SCORING = [pytest.param(name, marks=pytest.mark.torch if name == "reward_model" else ()) for name in NAMES]
+QUICK = ("contains", "math")
+"""The entries whose contract make test checks; the others take as long."""
 ROWS = 4
 """Rows of a table that go through the contract."""
+
+
+def marks_of(name: str) -> list[pytest.MarkDecorator]:
+    """The marks of a test that scores with an entry."""
+    return [pytest.mark.torch] if name == "reward_model" else []
+
+
+SCORING = [pytest.param(name, marks=marks_of(name)) for name in NAMES]
 
 
 @pytest.fixture
@@ -74,7 +82,17 @@ def test_cases(name: str, setting: Setting) -> None:
     assert_cases(name, rows, workers=1, timeout=setting.timeout, **setting.parameters)
 
 
-@pytest.mark.parametrize("name", SCORING)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *QUICK,
+        *(
+            pytest.param(name, marks=[pytest.mark.slow(seconds=5), *marks_of(name)])
+            for name in NAMES
+            if name not in QUICK
+        ),
+    ],
+)
 def test_contract(name: str, setting: Setting) -> None:
     rows = scored(table(name))
     report = check_reward(

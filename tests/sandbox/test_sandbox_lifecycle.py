@@ -13,9 +13,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -171,7 +172,7 @@ OPENING = """
 import os, signal, sys, threading, time
 sys.path.insert(0, {folder!r})
 from guerdon.sandbox import Sandbox
-from test_lifecycle import below, forkers
+from test_sandbox_lifecycle import below, forkers
 sandbox = Sandbox({tier!r}, workers=2)
 assert [x.stdout for x in sandbox.map(["print(1)"] * 4)] == ["1\\n"] * 4
 
@@ -188,6 +189,13 @@ for _ in range(2):
         time.sleep(3)
         os._exit(0)
 """
+
+
+def some_of(cases: Iterable[str], *quick: str) -> list[Any]:
+    """The cases as parameters, all but a few of them marked slow."""
+    return [pytest.param(case, marks=() if case in quick else pytest.mark.slow(seconds=2)) for case in cases]
+
+
 ENDS = {
     "the end of the file": ("say()", 0),
     "sys.exit": ("say(); sys.exit(3)", 3),
@@ -204,7 +212,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("end", some_of(ENDS, "an exception", "SIGKILL at work"))
 def test_nothing_outlives_the_process_that_opened_it(tier: str, end: str, tmp_path: Path) -> None:
     code, status = ENDS[end]
     mounts = Path("/proc/self/mounts").read_text()
@@ -245,7 +253,7 @@ signal.signal(signal.SIGCHLD, reap)
 }
 
 
-@pytest.mark.parametrize("oddity", ODD_PARENTS)
+@pytest.mark.parametrize("oddity", some_of(ODD_PARENTS, "few descriptors", "no standard streams"))
 def test_it_works_in_processes_that_are_unlike_others(oddity: str) -> None:
     code = f"""
 import os, signal
@@ -343,7 +351,7 @@ import os, sys
 sys.path.insert(0, {folder!r})
 from guerdon import reward_function
 from guerdon.sandbox import Limits, Sandbox
-from test_lifecycle import below
+from test_sandbox_lifecycle import below
 sandbox = Sandbox(workers=1, limits=Limits(wall_s=60))
 
 @reward_function

@@ -200,7 +200,7 @@ def accuracy_target_length(
 
     At most 1 is taken away, which is at 1 / ``alpha`` words too many or too few. ``unit`` and ``tokenizer`` are those
     of the reward ``length``. Without a ``target`` it is the row's column of that name, since the method draws one
-    for each prompt and tells it to the model. Further parameters are those of the reward ``accuracy``.
+    for each prompt and states it in the prompt. Further parameters are those of the reward ``accuracy``.
 
     Scale: −1 to 1.
 

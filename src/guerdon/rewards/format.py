@@ -161,7 +161,7 @@ def _says(text: str, tokens: list[re.Match[str]]) -> bool:
 
 
 def _marks(name: str, problem: str | None, spellings: list[str]) -> int:
-    """What a tag counts where a template is paid in parts."""
+    """What a tag counts where a template is scored in parts."""
     if problem is None:
         return 2
     return int(sorted((spellings.count(f"<{name}>"), spellings.count(f"</{name}>"))) == [0, 1])

@@ -49,7 +49,7 @@ def parse_potential_function_call(text: str) -> tuple[bool, dict[str, Any]]:
     """Whether a response calls one function, and which: its name and its arguments.
 
     Reads the forms that the reward ``tool_calls`` reads. A call that cannot be carried out is none, and
-    neither are several, since only one could be told of.
+    neither are several, since only one could be reported.
 
     >>> parse_potential_function_call('<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>')
     (True, {'name': 'add', 'arguments': {'a': 1}})

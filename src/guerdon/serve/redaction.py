@@ -1,4 +1,4 @@
-"""Redaction: what may be secret is taken out of what is written down."""
+"""Redaction: secrets are removed from what is logged and recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""serve: rewards become an HTTP service, in this process or in a background process."""
+"""serve: rewards over HTTP, from this process or from a background process."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class ContractReport:
 
 def check_reward(
     reward: Any,
-    rows: str | Path | Iterable[Mapping[str, Any] | Sample] | None = None,
+    rows: str | Path | Iterable[Mapping[str, Any] | Sample],
     *,
     scale: tuple[float, float] | None = None,
     timeout: float | None = None,
@@ -73,7 +73,7 @@ def check_reward(
     """Fail unless a reward keeps the contract that every entry of the catalogue keeps.
 
     ``reward`` is anything that resolves, ``parameters`` are its parameters; ``rows`` are samples that suit
-    it: a file or a list of cases or of rows in chat form, by default one sum with its answer. Then
+    it: a file or a list of cases or of rows in chat form. Then
 
     - every row gives the same verdict, score and metrics, three times over, alone, in a batch that holds it
       twice, in another order, from 16 threads, in worker processes and over HTTP;
@@ -94,7 +94,7 @@ def check_reward(
 
     >>> def brief(response: str) -> float:
     ...     return 1.0 if len(response) < 100 else 0.0
-    >>> check_reward(brief, scale=(0, 1), modes=("call", "thread")).lowest
+    >>> check_reward(brief, [{"response": "Yes."}], scale=(0, 1), modes=("call", "thread")).lowest
     0.0
     """
     __tracebackhide__ = True

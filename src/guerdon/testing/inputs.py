@@ -13,13 +13,6 @@ from guerdon.testing.adversarial import responses
 from guerdon.testing.rows import chat_of, rows_of
 from guerdon.types import Sample
 
-_DEFAULT_ROW = {
-    "prompt": "What is 2 + 2?",
-    "response": "The answer is 4.",
-    "ground_truth": "4",
-    "answer": "4",
-}
-
 
 @dataclass(slots=True)
 class ContractInput:
@@ -62,8 +55,6 @@ def inputs_of(reward: RewardFunction, rows: Any, malformed: Sequence[Any]) -> li
 
 
 def _rows(rows: Any) -> Iterable[ContractInput]:
-    if rows is None:
-        rows = [_DEFAULT_ROW]
     if isinstance(rows, list | tuple) and any(isinstance(row, Sample) for row in rows):
         for number, sample in enumerate(rows, 1):
             yield ContractInput(_name(number, sample), sample)

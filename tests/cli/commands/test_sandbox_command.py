@@ -48,7 +48,7 @@ def test_no_tier_is_exit_status_1() -> None:
     )
     assert done.returncode == 1
     assert done.stdout.startswith("No tier of the sandbox holds here.\n")
-    assert "native      is not to be had: programs can be confined on x86_64 and aarch64" in done.stdout
+    assert "native      is not available: programs can be confined on x86_64 and aarch64" in done.stdout
     assert "advice      Programs are confined on x86_64 and aarch64 only." in done.stdout
 
 

@@ -59,7 +59,7 @@ def test_every_flag_has_a_variable(serve: Serve, tmp_path: Path) -> None:
         GUERDON_MAX_BODY="1KB",
         GUERDON_JOURNAL="j.db",
         GUERDON_ACCESS_LOG="1",
-        GUERDON_REQUEST_TIMEOUT="500ms",
+        GUERDON_REQUEST_TIMEOUT="30s",
     )
     server.says("waits up to 120 s for requests in flight")
     assert "key      needed, as Authorization: Bearer KEY or X-Api-Key: KEY\njournal  j.db\n" in server.said

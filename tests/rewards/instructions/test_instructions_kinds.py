@@ -472,7 +472,7 @@ def test_verdict(kind: str, arguments: dict[str, Any], response: str, followed: 
 
 
 def test_every_kind_is_in_the_table() -> None:
-    from guerdon.rewards.instructions.kinds import KINDS
+    from guerdon.rewards.instructions.reward import KINDS
 
     assert {kind for kind, *_ in TABLE} == set(KINDS)
 

@@ -167,7 +167,7 @@ def test_a_metaschema_that_is_given_says_what_counts() -> None:
         ({"schema": {"const": {1, 2}}}, "the schema is not JSON: Object of type set"),
         ({"schema": True, "schemas": [1]}, "schemas must be an object from URI to schema"),
         ({"schema": True, "formats": "perhaps"}, "formats must be true or false"),
-        ({"schema": True, "scoring": "half"}, "scoring must be one of valid, similarity, equal"),
+        ({"schema": True, "scoring": "half"}, "scoring must be one of valid, fraction, equal"),
         ({"schema": True, "extract": "box"}, "extract must be one of fence, text"),
     ],
 )

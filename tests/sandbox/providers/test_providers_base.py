@@ -43,7 +43,8 @@ def test_a_program_with_input_and_files(provider: Provider) -> None:
     ],
 )
 def test_how_programs_end(provider: Provider, program: str, expected: tuple[str, int | None]) -> None:
-    done = provider.run(program, limits=Limits(wall_s=0.6, cpu_s=0.5))
+    limits = Limits(wall_s=0.6, cpu_s=0.5) if expected[0] == "timeout" else Limits(wall_s=30, cpu_s=15)
+    done = provider.run(program, limits=limits)
     assert (done.status, done.exit_code) == expected
     if "ValueError" in program:
         assert done.stderr.endswith("ValueError: x\n")

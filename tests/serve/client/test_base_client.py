@@ -39,7 +39,7 @@ def test_the_address_has_several_spellings(
         ({"url": "http://me:secret@a"}, "must not hold a user name or a password"),
         ({"url": "http://a/?key=1"}, "leave out what follows"),
         ({"url": "http://a", "retries": -1}, "retries must be a whole number"),
-        ({"url": "http://a", "timeout": 0}, "no number of seconds"),
+        ({"url": "http://a", "timeout": 0}, "not a number of seconds"),
         ({"url": "http://a", "max_connections": 0}, "whole number of 1 or more"),
         ({"url": "http://a", "transport": "carrier pigeon"}, 'transport must be "http"'),
         ({"url": "http://a", "api_key": "a\nb"}, "a header cannot carry"),

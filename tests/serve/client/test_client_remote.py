@@ -168,7 +168,7 @@ def test_names_and_hosted_models(monkeypatch: pytest.MonkeyPatch) -> None:
             {"mode": "remote", "endpoint": "http://a", "format": "xml"},
             "format must be one of v1, adaptive, reward-kit",
         ),
-        ({"mode": "remote", "endpoint": "http://a", "timeout": -1}, "no number of seconds"),
+        ({"mode": "remote", "endpoint": "http://a", "timeout": -1}, "not a number of seconds"),
         ({"mode": "remote", "endpoint": "http://a", "func": len}, "leave out func"),
     ],
 )

@@ -41,7 +41,7 @@ def status(server: Server, first: str, headers: dict[str, str | None], body: byt
 
 
 def statuses(server: Server, origin: str | None, host: str, key: str | None = None) -> set[int]:
-    """What a page gets from the lane, the application and the handshake."""
+    """What a page gets from the fast protocol, the application and the handshake."""
     port = server.address[1]
     headers = {
         "Host": host.format(port=port),

@@ -1,4 +1,4 @@
-"""What is answered from memory, and what the memory forgets."""
+"""What is answered from the cache, and what the cache forgets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def fill(
 
 
 def kept(idempotency_cache: IdempotencyCache, *keys: str) -> str:
-    """Those of the keys that are answered from memory."""
+    """The keys that are answered from the cache."""
     return "".join(key for key in keys if isinstance(idempotency_cache.begin(key, b"{}"), CachedReply))
 
 

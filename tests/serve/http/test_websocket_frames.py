@@ -155,7 +155,7 @@ def test_empty_fragments_take_no_memory() -> None:
     reader = FrameReader(MAX)
     parts = [Frame(Opcode.TEXT, b"a", fin=False), *[Frame(Opcode.CONT, b"", fin=False)] * 20_000]
     assert received(reader, [written(parts)]) == []
-    assert len(reader._pieces) < 5000
+    assert len(reader._fragments) < 5000
     assert received(reader, [written([Frame(Opcode.CONT, b"z")])]) == [(TEXT, b"az")]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,13 @@ def test_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no journal"):
         next(read_journal(tmp_path / "nothing.db"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_journal_that_is_being_created_is_empty(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    assert path.stat().st_size
+    assert list(read_journal(path)) == []
 
 
 def test_adaptive_requests(path: Path) -> None:

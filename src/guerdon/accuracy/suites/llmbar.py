@@ -1,7 +1,7 @@
 """LLMBar: pairs of responses of which people say which one follows its instruction.
 
 It costs requests to a judge, so it is run only where the environment names one (GUERDON_JUDGE_MODEL, and what
-else docs/judge.md tells of).
+else docs/judge.md describes).
 """
 
 from __future__ import annotations

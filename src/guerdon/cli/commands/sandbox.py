@@ -216,7 +216,7 @@ def _print_tiers(found: Diagnosis, console: Console) -> None:
     for report in found.tiers:
         leaks = "; ".join(f"{leak.what}: {leak.detail}" for leak in report.leaks)
         style = "green" if report.sound else "red"
-        failing = report.failing if report.available else f"is not to be had: {report.failing}"
+        failing = report.failing if report.available else f"is not available: {report.failing}"
         _print_beside(report.tier, failing or "holds", console, style)
         if leaks:
             _print_beside("", leaks, console, "yellow")

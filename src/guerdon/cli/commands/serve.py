@@ -178,7 +178,7 @@ def serve(rewards: tuple[str, ...], parameters: dict[str, Any], reloads: bool, f
 
     check_variables()
     options = flags.options()
-    wanted = _wanted(rewards, parameters)
+    refs = _reward_refs(rewards, parameters)
     _check_extra()
     # Before the rewards are loaded, which may take long: a port that is taken is known at once.
     with prints_to_stderr(), bind_socket(options.host, options.port) as listener:
@@ -187,12 +187,12 @@ def serve(rewards: tuple[str, ...], parameters: dict[str, Any], reloads: bool, f
             from guerdon.serve.reload.reloader import ReloadCallbacks, serve_reloading
 
             callbacks = ReloadCallbacks(messages.ready, messages.reloaded, messages.failed, messages.stopping)
-            report = serve_reloading(options, wanted, callbacks, listener)
+            report = serve_reloading(options, refs, callbacks, listener)
         else:
             from guerdon.serve.launch import load_specs
             from guerdon.serve.run import serve_forever
 
-            specs = load_specs(wanted, options)
+            specs = load_specs(refs, options)
             report = serve_forever(
                 options, specs, listener, lambda url: messages.ready(url, specs), messages.stopping
             )
@@ -208,8 +208,8 @@ def _check_extra() -> None:
         raise MissingExtraError.of("serve", "serving") from error
 
 
-def _wanted(words: Sequence[str], parameters: Mapping[str, Any]) -> list[RewardRef]:
-    """What the words of the command line ask for, each with the parameters that are for it."""
+def _reward_refs(words: Sequence[str], parameters: Mapping[str, Any]) -> list[RewardRef]:
+    """The rewards that the command line names, each with its own parameters."""
     from guerdon.serve.launch import RewardRef
 
     split = [(match[1], match[2]) if (match := _NAMED.fullmatch(word)) else (None, word) for word in words]
@@ -229,7 +229,7 @@ def _wanted(words: Sequence[str], parameters: Mapping[str, Any]) -> list[RewardR
 
 
 class ServerMessages:
-    """What a person, or with a JSON log a machine, is callbacks of the server, on standard error."""
+    """What the server reports on standard error: text for people, or JSON with ``--log-format json``."""
 
     def __init__(self, options: ServeOptions) -> None:
         self._options = options

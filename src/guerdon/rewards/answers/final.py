@@ -96,7 +96,7 @@ def final_answer(text: str, places: Sequence[str] = PLACES, policy: str = "consi
 
 
 def _standing(text: str, given: Sequence[MarkedAnswer]) -> tuple[list[MarkedAnswer], int]:
-    """The marks that the response stands by, and where what it has withdrawn ends."""
+    """The marks that the response stands by, and where what it has retracted ends."""
     since, stop = 0, len(text)
     for mark in reversed(given):
         if (place := taken_back(text, mark.end, stop)) is not None:

@@ -143,12 +143,12 @@ def claims(text: str, where: Sequence[str]) -> list[Claim]:
 
 
 def at_place(text: str, place: str) -> list[Claim]:
-    """All that stands at the places of one kind, also what is withdrawn later."""
+    """All that stands at the places of one kind, also what is retracted later."""
     return list(_FINDERS[place](text))
 
 
 def standing(text: str, found: list[Claim]) -> list[Claim]:
-    """Those of the claims, in their order, that are not withdrawn later."""
+    """Those of the claims, in their order, that are not retracted later."""
     if is_retracted(text[found[-1].end :]):
         return []
     left = found[-1:]

@@ -69,7 +69,7 @@ _NO_PROGRAM = frozenset(
         ),
     }
 )
-"""Tags of blocks that are not a program in a language of ours."""
+"""Tags of blocks that are not a program in a supported language."""
 
 _LOOKS_LIKE = {
     "javascript": r"^[ \t]*(?:function\s*\w*\s*\(|(?:const|let|var)\s+[\w{\[]|console\.log\(|process\.std)",
@@ -105,7 +105,7 @@ class Block:
 
     @property
     def language(self) -> str | None:
-        """The language of the tag; ``""`` where it says nothing, None where it is none of ours."""
+        """The language of the tag; ``""`` where it says nothing, None where it is not supported."""
         if self.tag in _NO_PROGRAM:
             return None
         return _LANGUAGE_OF.get(self.tag, "")
@@ -121,7 +121,7 @@ class Extraction:
 
 
 def language_named(name: str) -> str | None:
-    """The name of a language among ours, from what people call it; None for one that is not known.
+    """The name of a supported language, from what people call it; None for one that is not known.
 
     >>> language_named("C++"), language_named("Python 3")
     ('cpp', 'python')

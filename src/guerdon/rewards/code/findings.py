@@ -30,7 +30,7 @@ _EQUALITY = frozenset(
     {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__bool__"}
 )
 _SHORT = 3
-"""Characters that an input must have to be told from a constant that any program may hold."""
+"""Characters that an input must have to differ from a constant that any program may hold."""
 
 
 def findings_in(source: str, tests: Sequence[Test] = ()) -> dict[str, list[str]]:
@@ -141,7 +141,7 @@ def _text(value: Any) -> str:
 
 
 def _inputs(test: Test) -> Iterator[list[str]]:
-    """The inputs of a test that can be told from any other constant, one list for each call."""
+    """The inputs of a test that can be distinguished from any other constant, one list for each call."""
     if isinstance(test, StdinTest):
         yield _telling([test.stdin])
     elif isinstance(test, CallTest):

@@ -150,7 +150,7 @@ def _program(source: str) -> str:
 
 
 def limits_for(suite: SampleTests, language: str, given: Any, factor: float | None) -> Limits:
-    """The limits of a test: what the user gave, else the problem's own, else its harness's, else ours.
+    """The limits of a test: what the user gave, else the problem's own, else its harness's, else the defaults.
 
     >>> limits_for(SampleTests(form="list", tests=(), time_limit_s=2.0), "cpp", {"memory_mb": 64}, None).cpu_s
     2.0

@@ -6,7 +6,9 @@ import json
 import re
 
 from guerdon.rewards.common.parameters import shown
-from guerdon.rewards.instructions.kinds import CheckResult, exactly, kind, phrase, whole
+from guerdon.rewards.instructions.kinds import CheckResult, KindTable, exactly, phrase, whole
+
+KINDS = KindTable()
 
 OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 """What ``detectable_format:constrained_response`` lets one choose from."""
@@ -21,7 +23,7 @@ def _at_least(count: int, wanted: int, noun: str) -> CheckResult:
     return CheckResult(count >= wanted, f"{noun}: {count}, expected at least {wanted}")
 
 
-@kind("detectable_content:number_placeholders", num_placeholders=whole)
+@KINDS.kind("detectable_content:number_placeholders", num_placeholders=whole)
 def number_placeholders(text: str, num_placeholders: int) -> CheckResult:
     """Pairs of square brackets on one line: ``[address]``."""
     count = sum(_pairs(line) for line in text.split("\n"))
@@ -36,7 +38,7 @@ def _pairs(line: str) -> int:
     return count
 
 
-@kind("detectable_content:postscript", postscript_marker=phrase)
+@KINDS.kind("detectable_content:postscript", postscript_marker=phrase)
 def postscript(text: str, postscript_marker: str) -> CheckResult:
     """The marker occurs, in whatever case; of the two usual ones also with spaces in it."""
     pattern = _POSTSCRIPTS.get(postscript_marker) or re.compile(re.escape(postscript_marker.lower()))
@@ -44,7 +46,7 @@ def postscript(text: str, postscript_marker: str) -> CheckResult:
     return CheckResult(found, f"{shown(postscript_marker)} {'is there' if found else 'is missing'}")
 
 
-@kind("detectable_format:number_bullet_lists", num_bullets=whole)
+@KINDS.kind("detectable_format:number_bullet_lists", num_bullets=whole)
 def number_bullet_lists(text: str, num_bullets: int) -> CheckResult:
     """Lines that start with ``*`` and no second one, or with ``-``."""
     starts = [line.lstrip() for line in text.split("\n")]
@@ -58,14 +60,14 @@ def number_bullet_lists(text: str, num_bullets: int) -> CheckResult:
     return exactly(stars + sum(start[:1] == "-" for start in starts), num_bullets, "bullets")
 
 
-@kind("detectable_format:constrained_response")
+@KINDS.kind("detectable_format:constrained_response")
 def constrained_response(text: str) -> CheckResult:
     """One of the three options occurs."""
     found = [option for option in OPTIONS if option in text]
     return CheckResult(bool(found), found[0] if found else f"none of: {' '.join(OPTIONS)}")
 
 
-@kind("detectable_format:number_highlighted_sections", num_highlights=whole)
+@KINDS.kind("detectable_format:number_highlighted_sections", num_highlights=whole)
 def number_highlighted_sections(text: str, num_highlights: int) -> CheckResult:
     """Stretches of a line in single or double asterisks."""
     single = sum(bool(found[0].strip("*").strip()) for found in _HIGHLIGHT.finditer(text))
@@ -73,14 +75,14 @@ def number_highlighted_sections(text: str, num_highlights: int) -> CheckResult:
     return _at_least(single + double, num_highlights, "highlighted sections")
 
 
-@kind("detectable_format:multiple_sections", section_spliter=phrase, num_sections=whole)
+@KINDS.kind("detectable_format:multiple_sections", section_spliter=phrase, num_sections=whole)
 def multiple_sections(text: str, section_spliter: str, num_sections: int) -> CheckResult:
     """The word that opens a section, followed by a number, occurs so many times at least."""
     opening = re.compile(re.escape(section_spliter) + r"\s?\d")
     return _at_least(sum(1 for _ in opening.finditer(text)), num_sections, "sections")
 
 
-@kind("detectable_format:json_format")
+@KINDS.kind("detectable_format:json_format")
 def json_format(text: str) -> CheckResult:
     """The whole is JSON, perhaps in a fence."""
     inside = text.strip()
@@ -93,7 +95,7 @@ def json_format(text: str) -> CheckResult:
     return CheckResult(True, "JSON")
 
 
-@kind("detectable_format:title")
+@KINDS.kind("detectable_format:title")
 def title(text: str) -> CheckResult:
     """A line holds something in double angular brackets: ``<<poem of joy>>``."""
     for line in text.split("\n"):
@@ -103,7 +105,7 @@ def title(text: str) -> CheckResult:
     return CheckResult(False, "no title in << and >>")
 
 
-@kind("combination:two_responses")
+@KINDS.kind("combination:two_responses")
 def two_responses(text: str) -> CheckResult:
     """Two different parts with ``******`` between them, perhaps also before and after."""
     parts = [part.strip() for part in text.split("******")]
@@ -116,21 +118,21 @@ def two_responses(text: str) -> CheckResult:
     return CheckResult(not same, "twice the same response" if same else "2 different responses")
 
 
-@kind("combination:repeat_prompt", prompt_to_repeat=phrase)
+@KINDS.kind("combination:repeat_prompt", prompt_to_repeat=phrase)
 def repeat_prompt(text: str, prompt_to_repeat: str) -> CheckResult:
     """The text starts with the prompt, in whatever case."""
     starts = text.strip().lower().startswith(prompt_to_repeat.lower())
     return CheckResult(starts, f"{'starts' if starts else 'does not start'} with the prompt")
 
 
-@kind("startend:end_checker", end_phrase=phrase)
+@KINDS.kind("startend:end_checker", end_phrase=phrase)
 def end_checker(text: str, end_phrase: str) -> CheckResult:
     """The text ends with the phrase, in whatever case; quotation marks after it do not count."""
     ends = text.strip().strip('"').lower().endswith(end_phrase.lower())
     return CheckResult(ends, f"{'ends' if ends else 'does not end'} with {shown(end_phrase)}")
 
 
-@kind("startend:quotation")
+@KINDS.kind("startend:quotation")
 def quotation(text: str) -> CheckResult:
     """The whole is in double quotation marks."""
     inside = text.strip()

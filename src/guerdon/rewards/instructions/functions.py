@@ -16,9 +16,9 @@ from guerdon.rewards.instructions import form
 from guerdon.rewards.instructions import words as plain
 from guerdon.rewards.instructions.kinds import (
     CheckResult,
+    KindTable,
     character,
     exactly,
-    kind,
     nth_of,
     phrase,
     phrases,
@@ -29,6 +29,8 @@ from guerdon.rewards.instructions.language import language_code
 from guerdon.rewards.instructions.length import exactly_parted
 from guerdon.rewards.instructions.sentences import sentences
 
+KINDS = KindTable()
+
 QUANTIFIERS = ("at least", "around", "at most")
 SHARE_AROUND = 0.1
 """How far from a number of words is still around it, as a share of the number; of sentences it is one."""
@@ -36,22 +38,26 @@ SHARE_AROUND = 0.1
 _CAPITALS = re.compile(r"\b[A-Z]+\b")
 
 # What differs in its name only.
-kind("validate_json_format")(form.json_format)
-kind("validate_no_commas")(plain.no_comma)
-kind("validate_quotation")(form.quotation)
-kind("validate_title")(form.title)
-kind("validate_two_responses")(form.two_responses)
-kind("validate_forbidden_words", forbidden_words=phrases)(plain.forbidden_words)
-kind("validate_response_language", language=language_code)(plain.response_language)
-kind("validate_end", end_phrase=phrase)(form.end_checker)
-kind("verify_keywords", keyword_list=phrases)(lambda text, keyword_list: plain.existence(text, keyword_list))
-kind("verify_bullet_points", N=whole)(lambda text, N: form.number_bullet_lists(text, N))
-kind("validate_placeholders", N=whole)(lambda text, N: form.number_placeholders(text, N))
-kind("validate_highlighted_sections", N=whole)(lambda text, N: form.number_highlighted_sections(text, N))
-kind("validate_repeat_prompt", original_prompt=phrase)(
+KINDS.kind("validate_json_format")(form.json_format)
+KINDS.kind("validate_no_commas")(plain.no_comma)
+KINDS.kind("validate_quotation")(form.quotation)
+KINDS.kind("validate_title")(form.title)
+KINDS.kind("validate_two_responses")(form.two_responses)
+KINDS.kind("validate_forbidden_words", forbidden_words=phrases)(plain.forbidden_words)
+KINDS.kind("validate_response_language", language=language_code)(plain.response_language)
+KINDS.kind("validate_end", end_phrase=phrase)(form.end_checker)
+KINDS.kind("verify_keywords", keyword_list=phrases)(
+    lambda text, keyword_list: plain.existence(text, keyword_list)
+)
+KINDS.kind("verify_bullet_points", N=whole)(lambda text, N: form.number_bullet_lists(text, N))
+KINDS.kind("validate_placeholders", N=whole)(lambda text, N: form.number_placeholders(text, N))
+KINDS.kind("validate_highlighted_sections", N=whole)(
+    lambda text, N: form.number_highlighted_sections(text, N)
+)
+KINDS.kind("validate_repeat_prompt", original_prompt=phrase)(
     lambda text, original_prompt: form.repeat_prompt(text, original_prompt)
 )
-kind("validate_sections", N=whole, section_splitter=phrase)(
+KINDS.kind("validate_sections", N=whole, section_splitter=phrase)(
     lambda text, N, section_splitter: form.multiple_sections(text, section_splitter, N)
 )
 
@@ -73,20 +79,20 @@ def _tenth(number: int) -> int:
     return max(round(number * SHARE_AROUND), 1)
 
 
-@kind("validate_word_constraint", N=whole, quantifier=quantifier)
+@KINDS.kind("validate_word_constraint", N=whole, quantifier=quantifier)
 def word_constraint(text: str, N: int, quantifier: str) -> CheckResult:
     """So many words, which are what white space separates."""
     return _quantified(len(text.split()), N, quantifier, _tenth(N), "words")
 
 
-@kind("verify_sentence_constraint", N=whole, quantifier=quantifier)
+@KINDS.kind("verify_sentence_constraint", N=whole, quantifier=quantifier)
 def sentence_constraint(text: str, N: int, quantifier: str) -> CheckResult:
     """So many sentences."""
     count = sum(1 for _ in itertools.islice(sentences(text), N + 2))
     return _quantified(count, N, quantifier, 1, "sentences")
 
 
-@kind("validate_frequency_capital_words", N=whole, quantifier=quantifier)
+@KINDS.kind("validate_frequency_capital_words", N=whole, quantifier=quantifier)
 def frequency_capital_words(text: str, N: int, quantifier: str) -> CheckResult:
     """So many words in capital letters; a hyphen parts them."""
     return _quantified(
@@ -94,25 +100,25 @@ def frequency_capital_words(text: str, N: int, quantifier: str) -> CheckResult:
     )
 
 
-@kind("verify_keyword_frequency", word=phrase, N=whole)
+@KINDS.kind("verify_keyword_frequency", word=phrase, N=whole)
 def keyword_frequency(text: str, word: str, N: int) -> CheckResult:
     """The word occurs exactly so often as a whole word, in whatever case."""
     return exactly(sum(1 for _ in plain.whole_word(word).finditer(text)), N, shown(word))
 
 
-@kind("verify_letter_frequency", letter=character, N=whole)
+@KINDS.kind("verify_letter_frequency", letter=character, N=whole)
 def letter_frequency(text: str, letter: str, N: int) -> CheckResult:
     """The letter occurs exactly so often, in either case."""
     return exactly(text.lower().count(letter), N, shown(letter))
 
 
-@kind("verify_paragraph_count", N=positive)
+@KINDS.kind("verify_paragraph_count", N=positive)
 def paragraph_count(text: str, N: int) -> CheckResult:
     """So many paragraphs parted by ``* * *``."""
     return exactly_parted(text.split("* * *"), N)
 
 
-@kind("validate_paragraphs", N=positive, first_word=phrase, i=positive)
+@KINDS.kind("validate_paragraphs", N=positive, first_word=phrase, i=positive)
 def paragraphs(text: str, N: int, first_word: str, i: int) -> CheckResult:
     """So many paragraphs parted by empty lines, and the ith starts with the word."""
     nth_of(i, N, "i", "N")
@@ -125,7 +131,7 @@ def paragraphs(text: str, N: int, first_word: str, i: int) -> CheckResult:
     )
 
 
-@kind("verify_postscript", postscript_marker=phrase)
+@KINDS.kind("verify_postscript", postscript_marker=phrase)
 def postscript(text: str, postscript_marker: str) -> CheckResult:
     """The marker occurs, with something after it."""
     _, marker, after = text.partition(postscript_marker)
@@ -133,20 +139,20 @@ def postscript(text: str, postscript_marker: str) -> CheckResult:
     return CheckResult(bool(after.strip()), f"{shown(postscript_marker)} {says}")
 
 
-@kind("validate_choice", options=phrases)
+@KINDS.kind("validate_choice", options=phrases)
 def choice(text: str, options: Sequence[str]) -> CheckResult:
     """One of the options occurs."""
     found = [option for option in options if option in text]
     return CheckResult(bool(found), shown(found[0]) if found else "none of the options")
 
 
-@kind("validate_uppercase")
+@KINDS.kind("validate_uppercase")
 def uppercase(text: str) -> CheckResult:
     """Every letter is a capital one; in which language is not looked at."""
     return CheckResult(text.isupper(), f"{'all' if text.isupper() else 'not all'} in capital letters")
 
 
-@kind("validate_lowercase")
+@KINDS.kind("validate_lowercase")
 def lowercase(text: str) -> CheckResult:
     """Every letter is a small one; in which language is not looked at."""
     return CheckResult(text.islower(), f"{'all' if text.islower() else 'not all'} in lowercase letters")

@@ -48,18 +48,19 @@ class Instruction:
         return self.check(text, **self.arguments)
 
 
-KINDS: dict[str, Kind] = {}
-"""The kinds that come with the reward, by id."""
+class KindTable(dict[str, Kind]):
+    """Kinds of instructions by id; each module of checks has one."""
 
+    def kind(
+        self, id: str, **arguments: Reader
+    ) -> Callable[[Callable[..., CheckResult]], Callable[..., CheckResult]]:
+        """Makes the decorated function the check of the kind ``id``, with a reader for each of its arguments."""
 
-def kind(id: str, **arguments: Reader) -> Callable[[Callable[..., CheckResult]], Callable[..., CheckResult]]:
-    """Makes the decorated function the check of the kind ``id``, with a reader for each of its arguments."""
+        def entered(check: Callable[..., CheckResult]) -> Callable[..., CheckResult]:
+            self[id] = Kind(id, check, arguments)
+            return check
 
-    def entered(check: Callable[..., CheckResult]) -> Callable[..., CheckResult]:
-        KINDS[id] = Kind(id, check, arguments)
-        return check
-
-    return entered
+        return entered
 
 
 def instruction(id: str, given: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Instruction:

@@ -8,9 +8,9 @@ import re
 from guerdon.rewards.common.parameters import shown
 from guerdon.rewards.instructions.kinds import (
     CheckResult,
+    KindTable,
     compared,
     exactly,
-    kind,
     nth_of,
     phrase,
     positive,
@@ -19,18 +19,20 @@ from guerdon.rewards.instructions.kinds import (
 )
 from guerdon.rewards.instructions.sentences import sentences
 
+KINDS = KindTable()
+
 _WORD = re.compile(r"\w+")
 DIVIDER = re.compile(r"\s?\*\*\*\s?")
 _WORD_ENDS = re.compile(r"[.,?!'\"]")
 
 
-@kind("length_constraints:number_words", num_words=whole, relation=relation)
+@KINDS.kind("length_constraints:number_words", num_words=whole, relation=relation)
 def number_words(text: str, num_words: int, relation: str) -> CheckResult:
     """Runs of letters, digits and underscores: ``well-known`` is two."""
     return compared(sum(1 for _ in _WORD.finditer(text)), num_words, relation, "words")
 
 
-@kind("length_constraints:number_sentences", num_sentences=whole, relation=relation)
+@KINDS.kind("length_constraints:number_sentences", num_sentences=whole, relation=relation)
 def number_sentences(text: str, num_sentences: int, relation: str) -> CheckResult:
     """Sentences as Punkt cuts them; the number that is wanted decides, so none beyond it is looked for."""
     count = sum(1 for _ in itertools.islice(sentences(text), num_sentences))
@@ -41,7 +43,7 @@ def number_sentences(text: str, num_sentences: int, relation: str) -> CheckResul
     )
 
 
-@kind("length_constraints:number_paragraphs", num_paragraphs=whole)
+@KINDS.kind("length_constraints:number_paragraphs", num_paragraphs=whole)
 def number_paragraphs(text: str, num_paragraphs: int) -> CheckResult:
     """Paragraphs parted by ``***``, which may also stand at the start and at the end."""
     return exactly_parted(DIVIDER.split(text), num_paragraphs)
@@ -55,7 +57,7 @@ def exactly_parted(parts: list[str], wanted: int) -> CheckResult:
     return exactly(len(parts) - sum(empty), wanted, "paragraphs")
 
 
-@kind(
+@KINDS.kind(
     "length_constraints:nth_paragraph_first_word",
     num_paragraphs=positive,
     nth_paragraph=positive,

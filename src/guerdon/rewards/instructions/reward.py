@@ -11,20 +11,20 @@ from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common.parameters import one_of, response_text, shown, yes_or_no
 from guerdon.rewards.instructions import form, functions, length, training, words
-from guerdon.rewards.instructions.kinds import KINDS, CheckResult, Instruction, Kind
+from guerdon.rewards.instructions.kinds import CheckResult, Instruction, Kind
 from guerdon.rewards.instructions.row import instructions_of
 from guerdon.types import EvaluateResult, MetricResult
 
 MODES = ("strict", "loose")
 SCORINGS = ("all", "fraction")
-_FAMILIES = (
-    form,
-    functions,
-    length,
-    training,
-    words,
-)
-"""The modules of the kinds; a module enters its kinds when it is imported."""
+KINDS: Mapping[str, Kind] = {
+    **form.KINDS,
+    **words.KINDS,
+    **length.KINDS,
+    **functions.KINDS,
+    **training.KINDS,
+}
+"""The kinds that come with the reward, by id."""
 
 
 @reward_function(scale=(0, 1))

@@ -14,10 +14,10 @@ from guerdon.errors import InputError
 from guerdon.rewards.common.parameters import shown
 from guerdon.rewards.instructions.kinds import (
     CheckResult,
+    KindTable,
     character,
     compared,
     exactly,
-    kind,
     phrase,
     positive,
     relation,
@@ -27,6 +27,8 @@ from guerdon.rewards.instructions.length import DIVIDER, exactly_parted
 from guerdon.rewards.instructions.sentences import sentences, words
 from guerdon.rewards.instructions.words import frequency, letter_frequency, literal, whole_word
 
+KINDS = KindTable()
+
 SHORTEST_PALINDROME = 3
 """Letters; every single letter reads the same both ways."""
 
@@ -34,8 +36,10 @@ _LOWERCASE = re.compile(r"\b[a-z]+\b")
 _LETTER = re.compile(r"[A-Za-z]")
 
 # Two are kinds of IFEval under another name.
-kind("keywords:word_count_different_numbers", keyword=phrase, frequency=whole, relation=relation)(frequency)
-kind("letters:letter_counting2", letter=character, let_frequency=whole, let_relation=relation)(
+KINDS.kind("keywords:word_count_different_numbers", keyword=phrase, frequency=whole, relation=relation)(
+    frequency
+)
+KINDS.kind("letters:letter_counting2", letter=character, let_frequency=whole, let_relation=relation)(
     letter_frequency
 )
 
@@ -43,15 +47,15 @@ kind("letters:letter_counting2", letter=character, let_frequency=whole, let_rela
 # Copies.
 
 
-@kind("copy:copy", prompt_to_repeat=phrase)
-@kind("copy:copying_simple", prompt_to_repeat=phrase)
+@KINDS.kind("copy:copy", prompt_to_repeat=phrase)
+@KINDS.kind("copy:copying_simple", prompt_to_repeat=phrase)
 def copy(text: str, prompt_to_repeat: str) -> CheckResult:
     """The text is the prompt and nothing else, in whatever case."""
     same = _alike(text, prompt_to_repeat)
     return CheckResult(same, f"{'the' if same else 'not the'} prompt as it is")
 
 
-@kind("copy:copying_multiple", prompt_to_repeat=phrase, N=positive)
+@KINDS.kind("copy:copying_multiple", prompt_to_repeat=phrase, N=positive)
 def copying_multiple(text: str, prompt_to_repeat: str, N: int) -> CheckResult:
     """The prompt so many times and nothing else, parted by ``******``."""
     copies = text.split("******")
@@ -63,7 +67,7 @@ def copying_multiple(text: str, prompt_to_repeat: str, N: int) -> CheckResult:
     )
 
 
-@kind("new:copy_span_idx", prompt_to_repeat=phrase, n_start=whole, n_end=positive)
+@KINDS.kind("new:copy_span_idx", prompt_to_repeat=phrase, n_start=whole, n_end=positive)
 def copy_span_idx(text: str, prompt_to_repeat: str, n_start: int, n_end: int) -> CheckResult:
     """The characters of the prompt from the one index up to the other and nothing else."""
     span = prompt_to_repeat[n_start:n_end]
@@ -73,7 +77,7 @@ def copy_span_idx(text: str, prompt_to_repeat: str, n_start: int, n_end: int) ->
     return CheckResult(same, f"{'the' if same else 'not the'} span of the prompt")
 
 
-@kind("copy:repeat_phrase", phrase=phrase, small_n=positive)
+@KINDS.kind("copy:repeat_phrase", phrase=phrase, small_n=positive)
 def repeat_phrase(text: str, phrase: str, small_n: int) -> CheckResult:
     """The phrase so many times, each time with exactly one of its inner words replaced."""
     parts = phrase.split()
@@ -95,13 +99,13 @@ def _alike(text: str, wanted: str) -> bool:
 # Words.
 
 
-@kind("keywords:word_once", keyword=phrase)
+@KINDS.kind("keywords:word_once", keyword=phrase)
 def word_once(text: str, keyword: str) -> CheckResult:
     """The keyword occurs once, in whatever case, be it inside of a longer word."""
     return exactly(_occurrences(text, keyword), 1, shown(keyword))
 
 
-@kind("count:count_increment_word", keyword1=phrase, keyword2=phrase)
+@KINDS.kind("count:count_increment_word", keyword1=phrase, keyword2=phrase)
 def count_increment_word(text: str, keyword1: str, keyword2: str) -> CheckResult:
     """The one keyword occurs once, the other twice."""
     once, twice = _occurrences(text, keyword1), _occurrences(text, keyword2)
@@ -112,14 +116,14 @@ def _occurrences(text: str, keyword: str) -> int:
     return sum(1 for _ in literal(keyword).finditer(text))
 
 
-@kind("keywords:exclude_word_harder", keyword=phrase)
+@KINDS.kind("keywords:exclude_word_harder", keyword=phrase)
 def exclude_word_harder(text: str, keyword: str) -> CheckResult:
     """The keyword occurs nowhere as a whole word, in whatever case."""
     there = whole_word(keyword).search(text) is not None
     return CheckResult(not there, f"{shown(keyword)} is {'there' if there else 'not there'}")
 
 
-@kind("keywords:no_adjacent_consecutive")
+@KINDS.kind("keywords:no_adjacent_consecutive")
 def no_adjacent_consecutive(text: str) -> CheckResult:
     """No word starts with the letter of the alphabet that follows the one that the word before it starts with."""
     pairs = itertools.pairwise(word.lower() for word in text.split())
@@ -129,7 +133,7 @@ def no_adjacent_consecutive(text: str) -> CheckResult:
     return CheckResult(True, "no such pair")
 
 
-@kind("keywords:palindrome")
+@KINDS.kind("keywords:palindrome")
 def palindrome(text: str) -> CheckResult:
     """A word of three letters or more reads the same both ways."""
     for word in text.split():
@@ -139,7 +143,7 @@ def palindrome(text: str) -> CheckResult:
     return CheckResult(False, "no palindrome")
 
 
-@kind("keywords:keyword_specific_position", keyword=phrase, n=positive, m=positive)
+@KINDS.kind("keywords:keyword_specific_position", keyword=phrase, n=positive, m=positive)
 def keyword_specific_position(text: str, keyword: str, n: int, m: int) -> CheckResult:
     """The mth word of the nth sentence is the keyword."""
     sentence = next(itertools.islice(sentences(text), n - 1, None), None)
@@ -151,7 +155,7 @@ def keyword_specific_position(text: str, keyword: str, n: int, m: int) -> CheckR
     )
 
 
-@kind("count:count_unique")
+@KINDS.kind("count:count_unique")
 def count_unique(text: str) -> CheckResult:
     """No word occurs twice, in whatever case."""
     word, count = max(Counter(map(str.lower, words(text))).items(), key=lambda item: item[1], default=("", 0))
@@ -160,14 +164,14 @@ def count_unique(text: str) -> CheckResult:
     )
 
 
-@kind("count:lowercase_counting", N=whole)
+@KINDS.kind("count:lowercase_counting", N=whole)
 def lowercase_counting(text: str, N: int) -> CheckResult:
     """At most so many words in lowercase letters."""
     count = sum(1 for _ in _LOWERCASE.finditer(text))
     return CheckResult(count <= N, f"lowercase words: {count}, expected at most {N}")
 
 
-@kind("letters:letter_counting", N=whole, relation=relation)
+@KINDS.kind("letters:letter_counting", N=whole, relation=relation)
 def letter_counting(text: str, N: int, relation: str) -> CheckResult:
     """How many letters of the English alphabet there are."""
     return compared(sum(1 for _ in _LETTER.finditer(text)), N, relation, "letters")
@@ -176,31 +180,31 @@ def letter_counting(text: str, N: int, relation: str) -> CheckResult:
 # First and last words.
 
 
-@kind("first_word:first_word_sent", first_word=phrase)
+@KINDS.kind("first_word:first_word_sent", first_word=phrase)
 def first_word_sent(text: str, first_word: str) -> CheckResult:
     """Each sentence starts with the word, in whatever case."""
     return _everywhere(text, 0, first_word)
 
 
-@kind("last_word:last_word_sent", last_word=phrase)
+@KINDS.kind("last_word:last_word_sent", last_word=phrase)
 def last_word_sent(text: str, last_word: str) -> CheckResult:
     """Each sentence ends with the word, in whatever case, but for punctuation."""
     return _everywhere(text, -1, last_word)
 
 
-@kind("first_word:first_word_answer", first_word=phrase)
+@KINDS.kind("first_word:first_word_answer", first_word=phrase)
 def first_word_answer(text: str, first_word: str) -> CheckResult:
     """The text starts with the word, in whatever case."""
     return _placed(text, 0, first_word)
 
 
-@kind("last_word:last_word_answer", last_word=phrase)
+@KINDS.kind("last_word:last_word_answer", last_word=phrase)
 def last_word_answer(text: str, last_word: str) -> CheckResult:
     """The text ends with the word, in whatever case, but for punctuation."""
     return _placed(text, -1, last_word)
 
 
-@kind("keywords:start_end")
+@KINDS.kind("keywords:start_end")
 def start_end(text: str) -> CheckResult:
     """The text starts and ends with the same word, with nothing after it."""
     parts = text.split()
@@ -239,7 +243,7 @@ def _bare(word: str) -> str:
 # Form.
 
 
-@kind("detectable_format:sentence_hyphens")
+@KINDS.kind("detectable_format:sentence_hyphens")
 def sentence_hyphens(text: str) -> CheckResult:
     """Hyphens and no spaces between the sentences: ``One.-Two.``"""
     for part in text.strip().split("-"):
@@ -248,14 +252,14 @@ def sentence_hyphens(text: str) -> CheckResult:
     return CheckResult(True, "hyphens between all sentences")
 
 
-@kind("detectable_format:square_brackets")
+@KINDS.kind("detectable_format:square_brackets")
 def square_brackets(text: str) -> CheckResult:
     """Each word is in square brackets."""
     bare = [word for word in text.split() if not (word[0] == "[" and word[-1] == "]")]
     return CheckResult(not bare, f"words without brackets: {len(bare)}")
 
 
-@kind("detectable_format:bigram_wrapping")
+@KINDS.kind("detectable_format:bigram_wrapping")
 def bigram_wrapping(text: str) -> CheckResult:
     """Each two words are in double angular brackets; one that is left over at the end need not be."""
     parts = text.split()
@@ -264,19 +268,19 @@ def bigram_wrapping(text: str) -> CheckResult:
     return CheckResult(not bare, f"pairs without brackets: {bare}")
 
 
-@kind("paragraphs:paragraphs")
+@KINDS.kind("paragraphs:paragraphs")
 def two_divided_paragraphs(text: str) -> CheckResult:
     """Two paragraphs parted by ``***``."""
     return exactly_parted(DIVIDER.split(text), 2)
 
 
-@kind("paragraphs:paragraphs2")
+@KINDS.kind("paragraphs:paragraphs2")
 def two_spaced_paragraphs(text: str) -> CheckResult:
     """Two paragraphs parted by an empty line."""
     return exactly_parted(text.split("\n\n"), 2)
 
 
-@kind("count:counting_composition", n_sent=positive, n_words=positive)
+@KINDS.kind("count:counting_composition", n_sent=positive, n_words=positive)
 def counting_composition(text: str, n_sent: int, n_words: int) -> CheckResult:
     """Three paragraphs parted by ``***``, of so many sentences of so many words each."""
     parts = DIVIDER.split(text)
@@ -292,13 +296,13 @@ def counting_composition(text: str, n_sent: int, n_words: int) -> CheckResult:
     return CheckResult(True, "3 paragraphs as expected")
 
 
-@kind("punctuation:punctuation_dot")
+@KINDS.kind("punctuation:punctuation_dot")
 def punctuation_dot(text: str) -> CheckResult:
     """No full stop."""
     return CheckResult("." not in text, f"full stops: {text.count('.')}")
 
 
-@kind("punctuation:punctuation_exclamation")
+@KINDS.kind("punctuation:punctuation_exclamation")
 def punctuation_exclamation(text: str) -> CheckResult:
     """No exclamation mark."""
     return CheckResult("!" not in text, f"exclamation marks: {text.count('!')}")

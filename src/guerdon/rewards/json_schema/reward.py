@@ -23,7 +23,7 @@ from guerdon.rewards.json_schema.structure import paths_of, share, similarity
 from guerdon.types import EvaluateResult, MetricResult
 
 PLACES = ("fence", "text")
-SCORINGS = ("valid", "similarity", "equal")
+SCORINGS = ("valid", "fraction", "equal")
 
 
 @reward_function(scale=(0, 1))
@@ -55,10 +55,10 @@ def json_schema(
     is not looked at. Names that occur twice in an object, ``NaN`` and values nested more than 128 deep are
     no JSON here.
 
-    ``scoring="similarity"`` scores by the metric of that name instead; ``scoring="equal"`` also asks that
+    ``scoring="fraction"`` scores by the metric ``similarity`` instead; ``scoring="equal"`` also asks that
     the JSON equals the one of the ground truth.
 
-    Scale: 0 to 1; 0 or 1 unless ``scoring="similarity"``.
+    Scale: 0 to 1; 0 or 1 unless ``scoring="fraction"``.
 
     The metric ``json_found`` says whether there was JSON, ``valid`` whether it fits the schema,
     ``similarity`` is the Jaccard index of its paths with their types and the schema's, ``required`` the share
@@ -92,7 +92,7 @@ def json_schema(
         metrics["equal"] = MetricResult(float(equal), success=equal)
         if scoring == "equal" and not problem and not equal:
             problem = "it is valid, but not the JSON of the ground truth"
-    score = metrics["similarity"].score if scoring == "similarity" else float(not problem)
+    score = metrics["similarity"].score if scoring == "fraction" else float(not problem)
     return EvaluateResult(score, reason=problem or "valid", metrics=metrics)
 
 

@@ -26,7 +26,7 @@ class ChecklistItem:
     weight: float = 1.0
     """What it counts where it is met; negative for a fault."""
     essential: bool = False
-    """Whether nothing is paid where it comes out badly."""
+    """Whether the score is 0 where it comes out badly."""
 
     def is_well(self, met: bool) -> bool:
         """Whether it came out well: a merit that is met, a fault that is not."""

@@ -51,7 +51,7 @@ class Usage:
     """Whether the server said how many tokens there were."""
 
     def add(self, usage: Any) -> None:
-        """Count the tokens that a server tells of an answer."""
+        """Count the tokens that a server reports for an answer."""
         if not isinstance(usage, Mapping):
             return
         counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]

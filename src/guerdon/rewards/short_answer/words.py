@@ -41,7 +41,7 @@ VERBS = _set(
     becomes won wrote made plays played sang sings lives lived took takes means includes include called
     """
 )
-"""Common verb forms, by which a sentence is told from a phrase."""
+"""Common verb forms, which distinguish a sentence from a phrase."""
 
 DENIALS = _set(
     """

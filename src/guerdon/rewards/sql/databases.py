@@ -33,7 +33,7 @@ class SizedCache(Generic[Kept]):
         self._lock = threading.Lock()
 
     def get(self, key: Any, make: Callable[[], tuple[Kept, int]]) -> Kept:
-        """What is kept under a key, else what ``make`` makes, which also tells how many bytes it takes."""
+        """What is kept under a key, else what ``make`` makes, which also gives how many bytes it takes."""
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
@@ -43,7 +43,7 @@ class SizedCache(Generic[Kept]):
         with self._lock:
             if key not in self._held and size <= self._most:
                 self._held[key] = (made, size)
-                # Added up anew: a count kept here would be part of the make-up that a reward's version tells of.
+                # Added up anew: a count kept here would be part of what a reward's version covers.
                 while sum(size for _, size in self._held.values()) > self._most:
                     self._held.popitem(last=False)
         return made

@@ -46,7 +46,7 @@ def tool_calls(
     The calls are those of the message's ``tool_calls``. Without any they are read from its text: elements
     ``<tool_call>``, ``<function=…>``, ``<invoke>``, after ``[TOOL_CALLS]`` or ``<|python_tag|>``, a response
     or a fenced block that is nothing but calls in JSON or Python's way, objects of JSON with a name and
-    arguments. A call that is only told of, that stands in a comment or before ``</think>``, or that cannot
+    arguments. A call that is only mentioned, that stands in a comment or before ``</think>``, or that cannot
     be carried out as written, is none that was wanted.
 
     ``scoring="fraction"`` scores by the metric ``f1`` instead.

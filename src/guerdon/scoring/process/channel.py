@@ -87,7 +87,7 @@ class Channel:
             if not count:
                 return messages or None
             messages.extend(self._frames.feed(self._buffer[:count]))
-            if count < _PIECE:  # that was all; what comes now is told anew
+            if count < _PIECE:  # that was all; for what comes now the socket becomes readable anew
                 return messages
 
     def running(self) -> tuple[int, float]:

@@ -62,10 +62,10 @@ class WorkerSpec:
                 "make what cannot be pickled inside the function, or score in this process with workers=0",
                 reward=reward.name,
             ) from error
-        surroundings = json.dumps(
+        conditions = json.dumps(
             [max_memory, sorted(loaded_files()), sys.path, _working_directory(), sorted(os.environ.items())]
         )
-        digest = hashlib.sha256(body + surroundings.encode("utf-8", "surrogateescape"))
+        digest = hashlib.sha256(body + conditions.encode("utf-8", "surrogateescape"))
         return cls(body, max_memory, digest.hexdigest() + reward.version, loaded_files())
 
 

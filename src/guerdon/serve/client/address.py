@@ -1,4 +1,4 @@
-"""Address: where a reward server is."""
+"""Address: the URL of a reward server, or of one reward on it."""
 
 from __future__ import annotations
 

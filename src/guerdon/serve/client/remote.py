@@ -1,4 +1,4 @@
-"""RemoteScorer: what is behind a reward that a server scores."""
+"""RemoteScorer: the scorer of a reward that runs on a server."""
 
 from __future__ import annotations
 

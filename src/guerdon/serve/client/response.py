@@ -1,4 +1,4 @@
-"""HttpResponse: what a server said to one request, and the error that it stands for."""
+"""HttpResponse: a server's response to one request, and the error that it stands for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a request is tried again, how long is waited before, and until when."""
+"""Retries: which failures are tried again, after which wait, until which deadline."""
 
 from __future__ import annotations
 

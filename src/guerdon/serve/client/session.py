@@ -119,7 +119,7 @@ class ServerSession:
         """The results of samples in order, in lists of those that have arrived."""
         return ScoresStream(self.transport(), samples).batches()
 
-    # What the server says of itself.
+    # The server's description.
 
     async def info(self) -> ServerInfo:
         """The server's name, version and description. Raises RemoteError."""

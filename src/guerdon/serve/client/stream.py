@@ -20,8 +20,8 @@ from guerdon.serve.client.transport import Transport
 from guerdon.serve.encoding import sample_bytes
 from guerdon.types import EvaluateResult, Sample
 
-_AHEAD = 4
-"""Pieces in flight at once."""
+_MAX_IN_FLIGHT = 4
+"""Chunks in flight at once."""
 _STREAMED = {"Accept": "application/jsonl"}
 
 
@@ -47,18 +47,18 @@ class ScoresStream:
 
     async def batches(self) -> AsyncGenerator[list[EvaluateResult]]:
         """The results in order, in lists of those that are there."""
-        flying: deque[tuple[asyncio.Task[None], list[asyncio.Future[EvaluateResult]]]] = deque()
+        in_flight: deque[tuple[asyncio.Task[None], list[asyncio.Future[EvaluateResult]]]] = deque()
         try:
             while True:
-                while len(flying) < _AHEAD:
+                while len(in_flight) < _MAX_IN_FLIGHT:
                     # The source is the caller's code and may take its time, so it is not read on this loop.
                     chunk = await asyncio.to_thread(next, self._chunks, None)
                     if chunk is None:
                         break
-                    flying.append(self._launched(chunk))
-                if not flying:
+                    in_flight.append(self._start(chunk))
+                if not in_flight:
                     return
-                task, futures = flying[0]
+                task, futures = in_flight[0]
                 done = 0
                 while done < len(futures):
                     await futures[done]
@@ -67,15 +67,15 @@ class ScoresStream:
                         ready += 1
                     yield [future.result() for future in futures[done:ready]]
                     done = ready
-                flying.popleft()
+                in_flight.popleft()
                 await task
         finally:
-            for task, futures in flying:
+            for task, futures in in_flight:
                 task.cancel()
                 for future in futures:
                     future.cancel()
 
-    def _launched(self, chunk: Chunk) -> tuple[asyncio.Task[None], list[asyncio.Future[EvaluateResult]]]:
+    def _start(self, chunk: Chunk) -> tuple[asyncio.Task[None], list[asyncio.Future[EvaluateResult]]]:
         loop = asyncio.get_running_loop()
         futures: list[asyncio.Future[EvaluateResult]] = [loop.create_future() for _ in chunk]
         open_items: dict[int, bytes] = {}

@@ -1,4 +1,4 @@
-"""Transport: HTTP requests to one server, kept alive, bounded, tried again and in time.
+"""Transport: HTTP requests to one server, with kept-alive connections, limits, retries and deadlines.
 
 It uses aiohttp: a request costs a twentieth of the time that it costs with httpx (``benchmarks/calling.py``), and
 aiohttp is typed and has WebSockets too.

@@ -1,4 +1,4 @@
-"""WebSocketClient: many questions over one WebSocket, which may drop without one of them being lost."""
+"""WebSocketClient: many requests over one WebSocket; none is lost when the connection drops."""
 
 from __future__ import annotations
 

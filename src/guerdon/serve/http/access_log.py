@@ -1,4 +1,4 @@
-"""Logs: a line for a request, as text or as JSON, and everything else that the server says in the same form.
+"""The server's log: a line per request, as text or as JSON, and all other messages in the same form.
 
 Lines are written by a thread of their own, so that a terminal that blocks does not block the server.
 """

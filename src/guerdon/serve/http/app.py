@@ -87,7 +87,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 async def _internal_error(request: Request, error: Exception) -> Response:
-    response = _response(error_reply(500, "error", "the server failed at this request; its log says how"))
+    response = _response(error_reply(500, "error", "the server failed on this request; see its log"))
     response.headers["x-request-id"] = request.scope[_REQUEST_ID]
     return response
 
@@ -147,7 +147,7 @@ def _dispatcher(pipeline: RequestPipeline, reward: str | None) -> Dispatcher:
     return pipeline.dispatchers[reward]
 
 
-# What the server says of itself.
+# The server's description.
 
 
 def _add_health_routes(app: FastAPI, pipeline: RequestPipeline) -> None:
@@ -243,7 +243,7 @@ def _add_reward_routes(app: FastAPI, pipeline: RequestPipeline, root: str) -> No
 
     for path, handler, summary in (
         ("/state", state, "The state of a fresh environment, in OpenEnv's form"),
-        ("/info", info, "What a reward says of itself, in Adaptive's form"),
+        ("/info", info, "A reward's description, in Adaptive's form"),
         ("/metadata_schema", metadata_schema, "The JSON Schema of a request's metadata"),
         ("/v1/info", v1_info, "What is served, and its limits"),
         ("/v1/schema", v1_schema, "What a request's metadata must hold"),

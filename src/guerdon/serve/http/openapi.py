@@ -86,12 +86,12 @@ def _any_of(schemas: list[Any]) -> Any:
 
 _REFUSALS = {
     401: "No API key",
-    403: "An API key that is not known",
+    403: "An unknown API key",
     404: "No such reward",
     413: "The body is too large",
-    415: "The body is not JSON by its content type",
+    415: "The content type is not JSON",
     422: "The body does not have the format's shape, or lacks what the reward needs",
-    429: "Too many requests wait; Retry-After says for how long",
+    429: "Too many requests are waiting; Retry-After says when to try again",
     500: "The reward failed on the sample",
     503: "The server is stopping, or the reward cannot be loaded",
     504: "The deadline passed",

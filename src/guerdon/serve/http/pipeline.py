@@ -30,7 +30,7 @@ from guerdon.serve.worker.tasks import scores_and_failures
 
 _JSON = (JSON,)
 _JSON_RETRY = (JSON, (b"retry-after", b"1"))
-_FROM_CACHE = "memory"
+_FROM_CACHE = "cache"
 """What the metrics have as the format of a reply from the cache."""
 
 

@@ -1,4 +1,4 @@
-"""Socket: one client's WebSocket, on which it asks for scores and gets them as they come."""
+"""WebSocketConnection: a WebSocket over which a client sends samples and gets scores as they are ready."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 NORMAL, GOING_AWAY, PROTOCOL_ERROR, UNSUPPORTED, TOO_BIG = 1000, 1001, 1002, 1003, 1009
 _CONTROL_BYTES = 125
-_PIECES = 4096
+_MOST_FRAGMENTS = 4096
 _UNMASKED = "a client's frames must be masked"
 
 
@@ -81,8 +81,8 @@ class FrameReader:
         self._buffer = bytearray()
         self._needed = 0
         """Bytes without which there is no use in looking."""
-        self._pieces: list[bytes] = []
-        self._pieces_bytes = 0
+        self._fragments: list[bytes] = []
+        self._fragment_bytes = 0
         self._started = False
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -141,7 +141,7 @@ class FrameReader:
             raise FrameError(PROTOCOL_ERROR, f"there is no opcode {opcode}")
         if (opcode == CONTINUATION) is not self._started:
             raise FrameError(PROTOCOL_ERROR, "fragments are out of order")
-        if length + self._pieces_bytes > self._max_bytes:
+        if length + self._fragment_bytes > self._max_bytes:
             raise FrameError(TOO_BIG, f"a message may have {self._max_bytes:,} bytes")
 
     def _gathered(self, first: int, payload: bytes) -> tuple[int, bytes] | None:
@@ -149,13 +149,13 @@ class FrameReader:
         opcode = first & 0x0F
         if opcode >= CLOSE:
             return opcode, payload
-        self._pieces.append(payload)
-        self._pieces_bytes += len(payload)
-        if len(self._pieces) > _PIECES:  # many empty ones cost memory all the same
-            self._pieces = [b"".join(self._pieces)]
+        self._fragments.append(payload)
+        self._fragment_bytes += len(payload)
+        if len(self._fragments) > _MOST_FRAGMENTS:  # many empty ones cost memory all the same
+            self._fragments = [b"".join(self._fragments)]
         self._started = not first & 0x80
         if self._started:
             return None
-        message = b"".join(self._pieces)
-        self._pieces, self._pieces_bytes = [], 0
+        message = b"".join(self._fragments)
+        self._fragments, self._fragment_bytes = [], 0
         return TEXT, message

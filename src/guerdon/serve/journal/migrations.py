@@ -80,6 +80,12 @@ def check_is_journal(connection: sqlite3.Connection, path: Path) -> None:
             raise InputError(f"{path} was written by a later version of guerdon ({min(unknown)})")
 
 
+def is_migrated(connection: sqlite3.Connection) -> bool:
+    """Whether the tables are there; they are not while a server creates the journal."""
+    found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'requests'").fetchone()
+    return found is not None
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Apply the migrations that a journal has not had yet."""
     with transaction(connection):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.serve.journal.migrations import COLUMNS, LOCKED_SECONDS, Score, check_is_journal
+from guerdon.serve.journal.migrations import COLUMNS, LOCKED_SECONDS, Score, check_is_journal, is_migrated
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +95,8 @@ def read_journal(
     condition, values = query.condition()
     limit = -1 if query.last is None else query.last
     with contextlib.closing(_open_to_read(Path(path))) as connection, _readable(path):
+        if not is_migrated(connection):
+            return
         found = connection.execute(
             f"SELECT id FROM requests WHERE {condition} ORDER BY id DESC LIMIT ?", (*values, limit)
         ).fetchall()
@@ -129,7 +131,8 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
             try:
                 connection.execute("PRAGMA query_only = 1")
                 check_is_journal(connection, path)
-                connection.execute("SELECT 1 FROM requests LIMIT 1").fetchall()
+                if is_migrated(connection):
+                    connection.execute("SELECT 1 FROM requests LIMIT 1").fetchall()
             except sqlite3.OperationalError:
                 connection.close()
                 if mode == "ro":

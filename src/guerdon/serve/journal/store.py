@@ -1,4 +1,4 @@
-"""Journal: requests with their responses in an SQLite file, to look at and to score again.
+"""Journal: requests with their responses in an SQLite file, to inspect and to score again.
 
 The server's loop only puts an entry into a queue; a thread redacts and writes it. What comes faster than it can be
 written is dropped and counted. Other processes read the file while it is written (SQLite's write-ahead log).
