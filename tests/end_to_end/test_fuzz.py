@@ -28,6 +28,7 @@ from schemathesis import GenerationMode
 from support.served import Process, guerdon_serve, running
 
 CASES = int(os.environ.get("GUERDON_FUZZ_CASES") or 600)
+pytestmark = [pytest.mark.slow(seconds=CASES / 400)] if CASES > 1000 else []
 ANSWER_SECONDS = 10.0
 REWARD = """
 from guerdon import EvaluateResult, reward_function

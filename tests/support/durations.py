@@ -106,8 +106,15 @@ class Recorder(Meter):
         unmarked = [(name, test) for name, test in slowest if test.seconds > SLOW_SECONDS and not test.slow]
         if unmarked:
             terminalreporter.section(
-                f"{len(unmarked)} tests over {SLOW_SECONDS:g} s: mark them slow or make them faster", sep="-"
+                f"{len(unmarked)} tests over {SLOW_SECONDS:g} s are not marked slow", sep="-"
             )
+            load, cores = os.getloadavg()[0], os.cpu_count() or 1
+            busy = (
+                f", but the machine is busy: a load of {load:.0f} on {cores} cores"
+                if load > 2 * cores
+                else ""
+            )
+            terminalreporter.line(f"Mark them or make them faster{busy}.")
             for name, test in unmarked:
                 terminalreporter.line(_line(name, test))
 

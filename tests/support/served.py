@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import itertools
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -20,12 +22,28 @@ START_SECONDS = 60
 STOP_SECONDS = 30
 
 
+def _ports() -> Iterator[int]:
+    """Ports of this process of pytest-xdist alone, each once in a while.
+
+    They are below those that the system gives to outgoing connections, so that none takes one between its choice
+    and its use.
+    """
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 6
+    ports = list(range(20_000 + 2_000 * number, 22_000 + 2_000 * number))
+    random.shuffle(ports)
+    return itertools.cycle(ports)
+
+
+_PORTS = _ports()
+
+
 def free_port() -> int:
     """A port of loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    for port in _PORTS:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("unreachable: the ports never end")
 
 
 @dataclass

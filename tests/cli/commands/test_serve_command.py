@@ -62,7 +62,7 @@ def test_every_flag_has_a_variable(serve: Serve, tmp_path: Path) -> None:
         GUERDON_REQUEST_TIMEOUT="30s",
     )
     server.says("waits up to 120 s for requests in flight")
-    assert "key      needed, as Authorization: Bearer KEY or X-Api-Key: KEY\njournal  j.db\n" in server.said
+    assert "key      required, as Authorization: Bearer KEY or X-Api-Key: KEY\njournal  j.db\n" in server.said
     key = {"Authorization": "Bearer two"}
     assert ask(server, "POST", "/v1/score", sample("abc"))[0] == 401
     assert ask(server, "POST", "/v1/score", sample("abc"), **key)[1]["score"] == 0.125
