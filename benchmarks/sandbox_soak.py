@@ -55,7 +55,7 @@ def below(pid: int) -> list[int]:
 
 
 def resident_kb(pid: int) -> int:
-    """Its memory that is no file's, shared pages divided among those who share them; 0 where it is gone."""
+    """Its memory that is not a file's, shared pages divided among those who share them; 0 where it is gone."""
     with suppress(OSError):
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
         return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss_Anon:"))

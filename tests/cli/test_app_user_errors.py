@@ -112,7 +112,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "resume without a file": ((*SCORE, "--resume"), "--resume needs the file: -o scores.jsonl"),
     "overwrite without a file": ((*SCORE, "--overwrite"), "--overwrite needs the file"),
     "resume and overwrite": ((*SCORE, "-o", "s.jsonl", "--resume", "--overwrite"), "give one of them"),
-    "resume what is no run": ((*SCORE, "-o", "there.jsonl", "--resume"), "is no row of scores"),
+    "resume what is no run": ((*SCORE, "-o", "there.jsonl", "--resume"), "is not a row of scores"),
     # The limits.
     "a negative timeout": ((*SCORE, "--timeout", "-1"), "'-1' is not a number of seconds"),
     "a timeout in words": ((*SCORE, "--timeout", "soon"), "'soon' is not a number of seconds"),
@@ -213,7 +213,7 @@ def test_a_complete_parquet_file_is_not_resumed(guerdon: Run, work: Path) -> Non
     assert guerdon(*SCORE, "-o", "s.parquet", "--workers", "0").exit_code == 0
     result = guerdon(*SCORE, "-o", "s.parquet", "--resume", "--workers", "0")
     assert result.exit_code == 2
-    assert "s.parquet is complete; start anew with --overwrite" in result.stderr
+    assert "s.parquet is complete; start again with --overwrite" in result.stderr
 
 
 def test_malformed_rows_are_counted_and_the_first_20_listed(guerdon: Run, work: Path) -> None:

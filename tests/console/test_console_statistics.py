@@ -37,7 +37,7 @@ def test_summary_by_hand() -> None:
         "time       mean 2 ms   p50 2 ms   p99 2 ms   max 2 ms",
         "",
         "warning    1 of 42 samples failed (2.4%): 1 timeout. They have no score and",
-        "           enter no figure but these.",
+        "           count in no other figure.",
         "           Raise the time limit or make the reward faster.",
     ]
 

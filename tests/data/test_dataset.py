@@ -192,7 +192,7 @@ def test_csv_round_trip(
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> Path:
-    """A file of 100 rows, of which every fourth is no sample."""
+    """A file of 100 rows, of which every fourth is not a sample."""
     path = tmp_path / "d.jsonl"
     lines = [json.dumps({"q": "?", "r": str(n)} if n % 4 else {"q": "?", "n": n}) for n in range(100)]
     lines[0] = "{bad"

@@ -1,4 +1,4 @@
-"""What is no reward and what is no option of one: a clear error."""
+"""What is not a reward and what is not an option of one: a clear error."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_shorter_is_never_worse() -> None:
 
 def test_the_reason_says_the_length() -> None:
     result = conciseness("one two three", target=2)
-    assert (result.reason, result.metrics["words"].success) == ("3 words, wanted at most 2", False)
+    assert (result.reason, result.metrics["words"].success) == ("3 words, expected at most 2", False)
 
 
 def test_without_its_library() -> None:

@@ -106,8 +106,8 @@ def test_score(response: str, given: dict[str, Any], score: float, reason: str) 
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"pattern": "(a"}, 'the pattern "(a" is no regular expression: missing )'),
-        ({"pattern": "a{1000000000000}"}, "is no regular expression"),
+        ({"pattern": "(a"}, 'the pattern "(a" is not a regular expression: missing )'),
+        ({"pattern": "a{1000000000000}"}, "is not a regular expression"),
         ({"pattern": 42}, "pattern must be text, not 42; quote it"),
         ({"pattern": "a", "template": "a"}, "give either a pattern or a template"),
         ({"anywhere": True}, "anywhere belongs to a pattern"),
@@ -117,7 +117,7 @@ def test_score(response: str, given: dict[str, Any], score: float, reason: str) 
         ({"template": "<a>…</a><a>…</a>"}, "each of them once"),
         ({"template": "<a>…</b>"}, "must be a row of tags"),
         ({"template": "<a>…"}, "must be a row of tags"),
-        ({"template": "a b"}, '"a b" is no name for a tag'),
+        ({"template": "a b"}, '"a b" is not a name for a tag'),
         ({"template": 1.5}, "template must be a list of texts"),
         ({"prefix": 3}, "prefix must be text, not 3"),
         ({"outside": "before"}, 'outside must be one of nothing, after, anything, not "before"'),

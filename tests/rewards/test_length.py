@@ -216,7 +216,7 @@ def test_a_response_that_is_no_text_is_an_error() -> None:
 
 def test_the_metric_is_the_length() -> None:
     metric = length(words(7), minimum=8).metrics["words"]
-    assert (metric.score, metric.success, metric.reason) == (7.0, False, "7 words, wanted at least 8")
+    assert (metric.score, metric.success, metric.reason) == (7.0, False, "7 words, expected at least 8")
     assert length("abc", unit="characters", target=3).metrics["characters"].success is True
 
 

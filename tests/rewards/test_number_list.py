@@ -16,16 +16,16 @@ from guerdon.rewards.number_list import number_list
 @pytest.mark.parametrize(
     ("gold", "says"),
     [
-        ("", 'the ground truth "" is no list of numbers'),
-        ("none", 'the ground truth "none" is no list of numbers'),
-        ("1 or 2", "is no list of numbers"),
-        ([], "is no list of numbers"),
-        ([1, None], "is no list of numbers"),
-        ([True], "is no list of numbers"),
-        ([[1]], "is no list of numbers"),
-        ([float("inf")], "is no list of numbers"),
-        ({"a": 1}, "is no list of numbers"),
-        (None, "the ground truth None is no list of numbers"),
+        ("", 'the ground truth "" is not a list of numbers'),
+        ("none", 'the ground truth "none" is not a list of numbers'),
+        ("1 or 2", "is not a list of numbers"),
+        ([], "is not a list of numbers"),
+        ([1, None], "is not a list of numbers"),
+        ([True], "is not a list of numbers"),
+        ([[1]], "is not a list of numbers"),
+        ([float("inf")], "is not a list of numbers"),
+        ({"a": 1}, "is not a list of numbers"),
+        (None, "the ground truth None is not a list of numbers"),
     ],
 )
 def test_a_ground_truth_that_is_no_list(gold: Any, says: str) -> None:

@@ -207,7 +207,7 @@ def _foreign_line(path: Path) -> None:
         (_other_answer, r"line 2: sample 'q1' is not the one that was scored, so the data changed"),
         (_other_order, r"line 1: sample 'q4' is not the one"),
         (_fewer_samples, "has more rows than there are samples"),
-        (_foreign_line, "line 1 is no row of scores"),
+        (_foreign_line, "line 1 is not a row of scores"),
     ],
 )
 def test_a_file_of_another_run_is_refused_and_kept(
@@ -246,7 +246,7 @@ def test_a_row_nested_too_deep_to_be_written_fails_alone(tmp_path: Path) -> None
 
 def test_a_pipe_is_no_scores_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "scores.jsonl")
-    with pytest.raises(InputError, match="it is no ordinary file"):
+    with pytest.raises(InputError, match="it is not an ordinary file"):
         guerdon.score(digits, rows(1), output=tmp_path / "scores.jsonl")
 
 

@@ -102,7 +102,7 @@ def test_options_that_make_no_sense(options: dict[str, Any], words: str) -> None
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GUERDON_WORKERS", "many")
-    with pytest.raises(InputError, match="GUERDON_WORKERS: 'many' is no count"):
+    with pytest.raises(InputError, match="GUERDON_WORKERS: 'many' is not a count"):
         guerdon.score(mixed, ["a"])
     monkeypatch.setenv("GUERDON_WORKERS", "0")
     assert guerdon.score(mixed, ["a"]).scores == [1.0]

@@ -152,7 +152,7 @@ def test_adaptives_own_words_for_options(capfd: pytest.CaptureFixture[str]) -> N
         ({"port": 0, "host": "0.0.0.0"}, "API key"),
         ({"port": 0, "wrokers": 2}, "no option 'wrokers'"),
         ({"port": 0, "workers": -1}, "workers"),
-        ({"port": 0, "timeout": 0}, "0 is no number of seconds"),
+        ({"port": 0, "timeout": 0}, "0 is not a number of seconds"),
         ({"port": 0, "host": "no.such.host.invalid", "api_key": "k"}, "cannot listen"),
         ({"port": 0, "max_queue": 0}, "max_queue"),
     ],

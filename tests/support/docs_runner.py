@@ -219,7 +219,7 @@ class _Page:
     def write(self, block: Block) -> None:
         name = Path(block.directives["file"])
         if not name.name or name.is_absolute() or ".." in name.parts:
-            raise PageError(f"{str(name)!r} is no file name below the working directory")
+            raise PageError(f"{str(name)!r} is not a file name below the working directory")
         name.parent.mkdir(parents=True, exist_ok=True)
         name.write_text(block.body + "\n", encoding="utf-8")
         self.report.written += 1

@@ -63,7 +63,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer to give; a body that is no text is sent as JSON."""
+    """An answer to give; a body that is not text is sent as JSON."""
 
     body: Any
     status: int = 200

@@ -15,7 +15,7 @@ TOGETHER = 8
 
 @reward_function
 def graded(response: str, ground_truth: str, level: int = 0) -> float:
-    """One for the truth, a level for what is no column; "bad" fails."""
+    """One for the truth, a level for what is not a column; "bad" fails."""
     if response == "bad":
         raise ValueError("asked to fail")
     return float(response == ground_truth) + level / 10

@@ -49,7 +49,7 @@ def choose(names: Sequence[str], suites: Sequence[Suite]) -> list[Suite]:
 def data_folder(given: str | Path | None = None) -> Path:
     """The folder of the labelled data: ``given``, else ``$GUERDON_DATA``, else ``../shared/data``.
 
-    Raises InputError where it is no folder.
+    Raises InputError where it is not a folder.
     """
     variable = os.environ.get(DATA_VARIABLE, "").strip()
     folder = Path(given or variable or Path("..") / "shared" / "data")

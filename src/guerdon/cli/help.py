@@ -65,7 +65,7 @@ def main() -> int:
         return 0
     if given.path.is_file() and given.path.read_text(encoding="utf-8") == new:
         return 0
-    print(f"{given.path} is out of date; write it anew: python -m guerdon.cli.help", file=sys.stderr)
+    print(f"{given.path} is out of date; write it again: python -m guerdon.cli.help", file=sys.stderr)
     return 1
 
 

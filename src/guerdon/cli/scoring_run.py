@@ -75,7 +75,7 @@ class ScoringRequest:
         exists = path.exists() and path.stat().st_size
         if exists and not (self.resume or self.overwrite):
             raise InputError(
-                f"{path} exists already; complete it with --resume or start anew with --overwrite"
+                f"{path} exists already; complete it with --resume or start again with --overwrite"
             )
 
 

@@ -106,7 +106,7 @@ def table_rows(
 
 
 def _python_rows(pa: Any, batch: Any) -> Iterator[dict[str, Any] | str]:
-    """Each row as a dictionary, or why it cannot be one: text that is no UTF-8, a date out of range, …"""
+    """Each row as a dictionary, or why it cannot be one: text that is not UTF-8, a date out of range, …"""
     failures = (pa.ArrowException, ValueError, OverflowError)
     try:
         yield from batch.to_pylist()

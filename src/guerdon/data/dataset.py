@@ -225,7 +225,7 @@ def open_dataset(
     """The data set of a file, a folder, ``-`` for standard input, or a Hugging Face dataset.
 
     Files are JSON Lines, JSON, CSV, each also compressed by gzip, Parquet and Arrow; a folder is read
-    with all such files in it, by path; ``owner/name`` or ``owner/name:configuration`` that is no path
+    with all such files in it, by path; ``owner/name`` or ``owner/name:configuration`` that is not a path
     is had from the Hugging Face hub. Files are streamed, except that a JSON document, of 256 MiB at
     most, is held in memory. What comes through a pipe is JSON Lines unless its name says otherwise,
     and is kept in a temporary file, since a data set is read more than once.

@@ -123,12 +123,12 @@ def _row_of(line: bytes, context: ReadContext) -> Any:
 
 
 def invalid_utf8(error: UnicodeDecodeError) -> str:
-    """The reason for bytes that are no UTF-8."""
+    """The reason for bytes that are not UTF-8."""
     return f"not UTF-8: byte 0x{error.object[error.start]:02x} at byte {error.start + 1} of the line"
 
 
 def not_an_object(value: Any) -> str:
-    """The reason for a value that is no row."""
+    """The reason for a value that is not a row."""
     return f"a row must be an object, not {_NAMES.get(type(value), 'null')}"
 
 

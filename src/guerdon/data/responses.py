@@ -63,7 +63,7 @@ def _text(item: Mapping[str, Any], position: int) -> Any:
 
 
 def _content(content: Any, what: str) -> Any:
-    """Text as it is or of its parts; a list where a part is no text, such as an image."""
+    """Text as it is or of its parts; a list where a part is not text, such as an image."""
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list) or not all(isinstance(part, Mapping) for part in content):

@@ -54,7 +54,7 @@ class BadRow:
         if self.row is not None:
             try:
                 return json.dumps({**about, "row": self.row}, default=str, allow_nan=False)
-            except (TypeError, ValueError):  # NaN or a key that is no string, both possible in Parquet
+            except (TypeError, ValueError):  # NaN or a key that is not a string, both possible in Parquet
                 return json.dumps({**about, "text": repr(self.row)})
         return json.dumps({**about, "text": self.text or ""})
 

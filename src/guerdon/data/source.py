@@ -47,7 +47,7 @@ class RowSource(Protocol):
     name: str
     """What to call it in messages."""
     size: int
-    """Bytes, or rows where it is no file: what a ReadContext's position counts up to."""
+    """Bytes, or rows where it is not a file: what a ReadContext's position counts up to."""
 
     def rows(self, context: ReadContext) -> Iterator[Item]:
         """The rows from the first on; may be called again."""
@@ -147,7 +147,7 @@ def _known_reader(path: Path) -> Reader:
 
 
 def _means_hub(text: str) -> bool:
-    """Whether text that is no path here is an id; not if it begins like a path or ends like a file."""
+    """Whether text that is not a path here is an id; not if it begins like a path or ends like a file."""
     return is_hub_id(text) and not Path(text).parent.is_dir() and _reader_of(Path(text)) is None
 
 

@@ -44,7 +44,7 @@ make_adapter: AdapterFactory | None = None
 """Makes what a trainer takes: called with the trainer's name, the reward and the adapter's options."""
 
 wrap_foreign: ForeignWrapper | None = None
-"""Makes the scorer of an object of another package that is no function, or None where it knows no such object.
+"""Makes the scorer of an object of another package that is not a function, or None where it knows no such object.
 
 Called with the package's name, the object and the fixed arguments."""
 

@@ -67,7 +67,7 @@ def accuracy_length(
     of open-r1's, held beyond the maximum where open-r1's cosine rises again. The paper's own are 1 and 2 for right
     answers, −10 and 0 for wrong ones, and ``exceeded=-10``, with the length in tokens.
 
-    Raises InputError for a value that is no number, BindingError for a parameter that ``accuracy`` lacks.
+    Raises InputError for a value that is not a number, BindingError for a parameter that ``accuracy`` lacks.
 
     >>> import guerdon
     >>> reward = guerdon.get_reward_function(
@@ -125,7 +125,7 @@ def accuracy_format(
 
     Source: the rule-based reward of DeepSeek-R1 (Guo et al. 2025).
 
-    Raises InputError for a template that is none or a weight that is no number, BindingError for a parameter that
+    Raises InputError for a template that is none or a weight that is not a number, BindingError for a parameter that
     ``accuracy`` lacks.
 
     >>> import guerdon
@@ -169,7 +169,7 @@ def accuracy_overlong(
 
     Source: DAPO (Yu et al. 2025), where the maximum is 20,480 tokens and the cache 4,096.
 
-    Raises InputError for a value that is no number or a maximum that is missing, BindingError for a parameter that
+    Raises InputError for a value that is not a number or a maximum that is missing, BindingError for a parameter that
     ``accuracy`` lacks.
 
     >>> import guerdon

@@ -52,7 +52,7 @@ def conciseness(
     says = any(map(str.isalnum, text))
     score = min(1.0, aim / count) if says and count else 0.0
     reason = (
-        f"{length_text(count, counted)}, wanted at most {aim:g}"
+        f"{length_text(count, counted)}, expected at most {aim:g}"
         if says
         else "says nothing: no letter and no digit"
     )

@@ -104,7 +104,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern, re.DOTALL)
     except (re.error, RecursionError, OverflowError) as error:
-        raise InputError(f"the pattern {shown(pattern)} is no regular expression: {error}") from None
+        raise InputError(f"the pattern {shown(pattern)} is not a regular expression: {error}") from None
 
 
 def _tags(template: Any) -> list[str]:
@@ -121,7 +121,7 @@ def _tags(template: Any) -> list[str]:
         raise InputError("a template names one or more tags, each of them once")
     for name in names:
         if re.fullmatch(_TAG_NAME, name) is None:
-            raise InputError(f"{shown(name)} is no name for a tag: use letters, digits, - and _")
+            raise InputError(f"{shown(name)} is not a name for a tag: use letters, digits, - and _")
     return names
 
 

@@ -117,7 +117,7 @@ def match_function_call(
 def exact_tool_match_reward(messages: Sequence[Message], ground_truth: Any = None) -> EvaluateResult:
     """Scores 1 where the last message makes exactly the calls of the ground truth, in its order, else 0.
 
-    What ``tool_calls`` does with ``order="given"``; without a ground truth no call is wanted.
+    What ``tool_calls`` does with ``order="given"``; without a ground truth no call is expected.
 
     Scale: 0 or 1.
 
@@ -130,7 +130,7 @@ def exact_tool_match_reward(messages: Sequence[Message], ground_truth: Any = Non
     """
     wanted = expected_calls_of([] if ground_truth is None else ground_truth)
     verdict = judge(calls_of_message(messages[-1]) if messages else [], wanted, {}, in_order=True)
-    return EvaluateResult(float(verdict.is_exact), reason=verdict.problem or "as wanted")
+    return EvaluateResult(float(verdict.is_exact), reason=verdict.problem or "as expected")
 
 
 def _expected(schema: Any) -> tuple[str, dict[str, str]]:

@@ -102,7 +102,7 @@ def _pattern(word: str, whole: bool) -> re.Pattern[str]:
 def _reason(missing: list[str], present: list[str]) -> str:
     parts = [f"missing: {', '.join(missing)}"] if missing else []
     parts += [f"forbidden: {', '.join(present)}"] if present else []
-    return "; ".join(parts) or "as wanted"
+    return "; ".join(parts) or "as expected"
 
 
 def _metrics(

@@ -87,7 +87,7 @@ def length(
         low, high = _range(None, minimum, maximum)
         curve = _wave(low, high, grace) if form == "cosine" else _overlong(minimum, high, grace)
     count = length_of(text, counted, tokenizer)
-    reason = f"{length_text(count, counted)}, wanted {curve.wanted}"
+    reason = f"{length_text(count, counted)}, expected {curve.wanted}"
     metric = MetricResult(count, success=curve.low <= count <= curve.high, reason=reason)
     return EvaluateResult(curve.score(count), reason=reason, metrics={counted: metric})
 

@@ -61,7 +61,7 @@ def number_list(
     ``Answer:``, after "the answer is", and is else the last list in brackets, the last list of bullets, or
     the whole response; ``extract`` names the places to look at, out of ``boxed``, ``tag``, ``hashes``,
     ``label``, ``phrase`` and ``all``. Read are ``[1, 2, 3]``, ``1, 2 and 3``, ``\{1, \frac{1}{2}\}``,
-    ``x = 1, x = 2`` and one number a line; with a word in it, it is no list. Thousands separators are read
+    ``x = 1, x = 2`` and one number a line; with a word in it, it is not a list. Thousands separators are read
     where a space follows the commas between numbers.
 
     The ground truth is a list of numbers, a number, or such a text.
@@ -73,7 +73,7 @@ def number_list(
 
     Source: precision and recall of sets and bags.
 
-    Raises InputError for a ground truth that is no list of numbers.
+    Raises InputError for a ground truth that is not a list of numbers.
 
     >>> number_list("They are 3, 1 and 2.0.", [1, 2, 3]).score
     1.0
@@ -117,8 +117,8 @@ def _gold(value: Any) -> list[Fraction]:
     if not found:
         if isinstance(value, list):
             held = "it holds something else" if value else "it is empty"
-            raise InputError(f"the ground truth is no list of numbers: {held}")
-        raise InputError(f"the ground truth {shown(value)} is no list of numbers")
+            raise InputError(f"the ground truth is not a list of numbers: {held}")
+        raise InputError(f"the ground truth {shown(value)} is not a list of numbers")
     return found
 
 
@@ -155,7 +155,7 @@ def _value(text: str) -> Fraction | None:
 
 
 def _numbers(text: str) -> list[Fraction] | None:
-    """The numbers of a list in a text; None where it is no list of numbers."""
+    """The numbers of a list in a text; None where it is not a list of numbers."""
     text = _LEAD.sub("", bare(_FORMULAS.sub(r"\1", text))).strip()
     text = re.sub(r"\\(?:text|mathrm)\s*\{\s*and\s*\}|\\quad|\\qquad", ", ", text)
     text = re.sub(

@@ -146,16 +146,16 @@ class ScoresFile:
         there = next((p for p in (self.path, self.journal) if p.exists() and p.stat().st_size), None)
         if self._mode == "new" and there is not None:
             raise InputError(
-                f"{there} exists already; complete it with --resume or start anew with --overwrite"
+                f"{there} exists already; complete it with --resume or start again with --overwrite"
             )
         if self._mode == "resume" and self._is_parquet and self.path.exists():
-            raise ResumeError(f"{self.path} is complete; start anew with --overwrite", path=str(self.path))
+            raise ResumeError(f"{self.path} is complete; start again with --overwrite", path=str(self.path))
 
     def _open(self) -> IO[bytes]:
         try:
             file = self.journal.open("a+b")
         except OSError as error:
-            reason = error.strerror or "it is no ordinary file"
+            reason = error.strerror or "it is not an ordinary file"
             raise InputError(f"cannot write {self.journal}: {reason}") from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -193,11 +193,11 @@ class ScoresFile:
             name, version = row["reward"], row["version"]
             row["score"], row["sample"]
         except (ValueError, KeyError, TypeError):
-            raise ResumeError(f"{where} is no row of scores; start anew with --overwrite") from None
+            raise ResumeError(f"{where} is not a row of scores; start again with --overwrite") from None
         if (name, version) != (self._made_by.reward, self._made_by.version):
             raise ResumeError(
                 f"{where} was scored by {name} {version}, and the reward is now {self._made_by.reward} "
-                f"{self._made_by.version}: its source or its parameters changed; start anew with --overwrite"
+                f"{self._made_by.version}: its source or its parameters changed; start again with --overwrite"
             )
         return dict(row)
 

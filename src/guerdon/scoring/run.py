@@ -71,7 +71,7 @@ class ScoringRun:
     workers_given: bool
 
     def engine(self) -> Engine:
-        # What has no length is no list, and its next item may take long to come.
+        # What has no length is not a list, and its next item may take long to come.
         return make_engine(self.reward, self.items, self.limits, self.workers_given, self.total is None)
 
 
@@ -341,12 +341,12 @@ def _skip_scored(run: ScoringRun, file: ScoresFile, scores: Scores) -> int:
         item = next(run.items, None)
         if item is None:
             raise ResumeError(
-                f"{file.journal} has more rows than there are samples; start anew with --overwrite"
+                f"{file.journal} has more rows than there are samples; start again with --overwrite"
             )
         if row["sample"] != item.digest:
             raise ResumeError(
                 f"{file.journal}, line {number}: sample {item.id!r} is not the one that was scored, so the "
-                "data changed; start anew with --overwrite"
+                "data changed; start again with --overwrite"
             )
         whole.append((item, outcome_of(row), row.get("seconds") or 0.0))
         # A batch counts once it is whole: its verdicts may depend on which samples it had.

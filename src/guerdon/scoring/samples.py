@@ -43,7 +43,7 @@ def _as_row(row: Any) -> Any:
 def pending_samples(rows: Iterable[Any], group_by: str | None, digests: bool) -> Iterator[PendingSample]:
     """Each row with its position, id and group, and with its digest where ``digests`` is set.
 
-    A row that is no row comes as the failure that says so.
+    A row that is not a row comes as the failure that says so.
     """
     for position, given in enumerate(rows):
         row = _as_row(given)

@@ -24,7 +24,7 @@ def sample_bytes(sample: Sample | Mapping[str, Any]) -> bytes:
 
 
 def request_bytes(request: Request) -> bytes:
-    """A Request as Adaptive's format writes it. Raises InputError where it is none, or its metadata is no JSON."""
+    """A Request as Adaptive's format writes it. Raises InputError where it is none, or its metadata is not JSON."""
     try:
         return request.model_dump_json().encode()
     except (AttributeError, ValueError) as error:

@@ -23,7 +23,7 @@ def serve(*rewards: Any, blocking: bool = True, **options: Any) -> BackgroundSer
     a BackgroundServer, with ``url`` and ``stop()``, once it accepts connections.
 
     Raises InputError if the port is taken or an option is wrong, BindingError and ResolutionError for
-    what is no reward, MissingExtraError if the extra ``serve`` is not installed.
+    what is not a reward, MissingExtraError if the extra ``serve`` is not installed.
 
     >>> def brief(response: str) -> float:
     ...     return 1.0 if len(response) < 9 else 0.0

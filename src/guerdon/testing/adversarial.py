@@ -125,7 +125,7 @@ def _forged() -> Mapping[str, str]:
 
 
 def malformed_rows() -> Mapping[str, Mapping[str, Any]]:
-    """Rows that are no conversation, by name; each has to be refused as input."""
+    """Rows that are not a conversation, by name; each has to be refused as input."""
     return {
         "no messages": {},
         "messages that are null": {"messages": None},

@@ -82,7 +82,7 @@ def check_reward(
     - some 70 adversarial responses in place of the first row's (empty, 1 MB, 10,000 nested brackets, NUL, lone
       surrogates, what makes regular expressions or numbers explode) give a score in the scale or a failure
       of the kind ``input``; one that ends at the deadline is allowed to a reward that states a ``timeout``;
-    - rows that are no conversation, and ``malformed`` expected answers where the reward needs one, are
+    - rows that are not a conversation, and ``malformed`` expected answers where the reward needs one, are
       failures and never a score.
 
     ``modes`` names the ways to call it; ``http`` needs the extras ``serve`` and ``client``, and leaves out
@@ -157,7 +157,7 @@ class _Check:
         self._compare(rows, repeats, "when it is scored again")
 
     def malformed(self) -> None:
-        """Score what is no conversation, among rows that are."""
+        """Score what is not a conversation, among rows that are."""
         good = self.inputs[0].sample
         rows = malformed_rows()
         results = score(
@@ -231,7 +231,7 @@ class _Check:
             "exception": "raises",
             "crash": "ends the process",
             "memory": "outgrows the memory that a worker may have",
-            "invalid_result": "gives what is no result",
+            "invalid_result": "gives something that is not a result",
         }.get(kind or "", f"fails with {kind}")
         return f"{said}: {error}"
 

@@ -16,7 +16,7 @@ def name_of_cases(cases: Any) -> str:
 
 
 def rows_of(cases: Any) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """Each case with where it stands and its line. Raises InputError for what is no row."""
+    """Each case with where it stands and its line. Raises InputError for what is not a row."""
     from guerdon.data.files import ReadContext
     from guerdon.data.rows import BadRow
     from guerdon.data.source import find_sources

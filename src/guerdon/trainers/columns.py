@@ -59,7 +59,7 @@ def sample_of(prompt: Any, completion: Any, columns: Mapping[str, Any] | None = 
     """The sample of one completion; columns with a sample's own names are taken for what they are there.
 
     A column ``messages`` is the data set's and not the conversation that was sampled, so it is left out;
-    ``metadata`` that is no mapping and an ``id`` that is neither text nor a whole number are kept as columns.
+    ``metadata`` that is not a mapping and an ``id`` that is neither text nor a whole number are kept as columns.
     """
     row: dict[str, Any] = {}
     aside: dict[str, Any] = {}

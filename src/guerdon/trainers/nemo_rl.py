@@ -178,7 +178,7 @@ def make(reward: Any, *, named_rewards: bool = False, **options: Any) -> Any:
 
     ``options`` are those of Adapter; ``on_failure`` is a number (0 by default) or ``"raise"``. Where the reward has
     a name, ``register`` and a configuration do the same. Raises BindingError for ``"skip"``, and for
-    ``named_rewards`` of what is no weighted sum; MissingExtraError where NeMo RL is not installed.
+    ``named_rewards`` of what is not a weighted sum; MissingExtraError where NeMo RL is not installed.
     """
     adapter = NemoRlAdapter(reward, named_rewards=named_rewards, **options)
     base = environment_class()

@@ -110,7 +110,7 @@ def _fields(data: Any) -> dict[str, Any]:
 
 
 def _sample_of_rollout(given: Mapping[str, Any]) -> Sample:
-    """What a rubric offers: the row's columns, and of the rest what is no object of the rubric's own."""
+    """What a rubric offers: the row's columns, and of the rest what is not an object of the rubric's own."""
     state = given.get("state") or {}
     row = state.get("input") if isinstance(state.get("input"), Mapping) else {}
     columns = {name: value for name, value in (row or {}).items() if name not in _NO_COLUMNS}

@@ -262,7 +262,7 @@ def test_a_request_that_is_now_refused_has_changed(guerdon: Run, work: Path) -> 
     ("args", "message"),
     [
         (("list", "nothing.db"), "there is no journal nothing.db"),
-        (("list", "my_rewards.py"), "my_rewards.py is no journal"),
+        (("list", "my_rewards.py"), "my_rewards.py is not a journal"),
         (("list", "journal.db", "--since", "long ago"), "'long ago' is not a time"),
         (("list", "journal.db", "--status", "7xx"), "'7xx' is not a status"),
         (("list", "journal.db", "--limit", "0"), "0"),

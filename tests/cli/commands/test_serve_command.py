@@ -121,7 +121,7 @@ MISTAKES = {
     "a certificate nowhere": (("math", "--tls-cert", "a", "--tls-key", "b"), "tls_cert: there is no file a"),
     "a key of two words": (("math", "--api-key", "a b"), "an API key must be printable ASCII"),
     "no keys file": (("math", "--api-keys-file", "nowhere"), "cannot read the keys file nowhere"),
-    "a journal that is none": (("math", "--journal", "my_rewards.py"), "my_rewards.py is no journal"),
+    "a journal that is none": (("math", "--journal", "my_rewards.py"), "my_rewards.py is not a journal"),
     "every request and none logged": (("math", "--access-log", "--quiet"), "give one of them"),
     "a small journal": (("math", "--journal", "j", "--journal-bytes", "1KB"), "a journal needs 1 MiB"),
 }  # fmt: skip

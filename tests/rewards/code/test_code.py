@@ -1,4 +1,4 @@
-"""The reward ``code`` on the real sandbox: verdicts, scores, metrics, limits, and what is no verdict."""
+"""The reward ``code`` on the real sandbox: verdicts, scores, metrics, limits, and what is not a verdict."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_no_program_is_a_verdict() -> None:
     assert result.score == 0
     assert metric(result, "program_found") == (
         0,
-        "no fenced block, and the text is no program: invalid syntax (line 1)",
+        "no fenced block, and the text is not a program: invalid syntax (line 1)",
     )
     assert metric(result, "isolated") == (1, "nothing was run")
     assert result.reason is not None
@@ -324,7 +324,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"tests": TESTS, "scoring": "weighted", "weights": [0, 0, 0]}, "all 0"),
     ({"tests": TESTS, "compare": "fuzzy"}, "compare must be one of exact, lines, tokens, floats"),
     ({"tests": TESTS, "tolerance": 0.1}, "a tolerance belongs to compare=floats"),
-    ({"tests": TESTS, "checker": "print("}, "the checker is no Python"),
+    ({"tests": TESTS, "checker": "print("}, "the checker is not Python"),
     ({"tests": TESTS, "checker": True}, "no generated_checker"),
     ({"tests": TESTS, "checker": "print(0)"}, "the checker refuses the data's own output"),
     ({"tests": [{"input": "1", "output": ""}, {"input": "2", "output": "\n"}]}, "no test expects any output"),

@@ -40,7 +40,7 @@ PYTHON = [
     ("an unknown tag", "```solution\nx = 1\n```", "x = 1\n"),
     ("the last of two", "```python\nx = 1\n```\nBetter:\n```python\nx = 2\n```", "x = 2\n"),
     ("the tag before no tag", "```python\nx = 1\n```\nIt prints\n```\n5\n```", "x = 1\n"),
-    ("output is no program", "```\nx = 1\n```\n```output\n5\n```", "x = 1\n"),
+    ("output is not a program", "```\nx = 1\n```\n```output\n5\n```", "x = 1\n"),
     ("another language", "```cpp\nint x;\n```\n```python\nx = 1\n```\n```bash\nls\n```", "x = 1\n"),
     ("never closed", "```python\nx = 1\ny = 2", "x = 1\ny = 2\n"),
     ("closed on the last line of code", "```python\nx = 1\ny = 2```", "x = 1\ny = 2\n"),
@@ -71,9 +71,9 @@ PYTHON = [
 
 NONE = [
     ("", "it is empty"),
-    ("I cannot do that.", "no fenced block, and the text is no program"),
-    ("Sorry", "no fenced block, and the text is no program"),
-    ("42", "no fenced block, and the text is no program"),
+    ("I cannot do that.", "no fenced block, and the text is not a program"),
+    ("Sorry", "no fenced block, and the text is not a program"),
+    ("42", "no fenced block, and the text is not a program"),
     ("x = (", "'(' was never closed"),
     ("<think>\n```python\nx = 1\n```\n</think>", "it is empty"),
     ("<think>\n```python\nx = 1\n```\nand then", "there is nothing after what was thought"),

@@ -47,8 +47,8 @@ def test_values(text: str, value: Any) -> None:
     [
         ("", "not JSON: Expecting value at character 0"),
         ("{'a': 1}", "not JSON: Expecting property name enclosed in double quotes at character 1"),
-        ("NaN", "NaN is no JSON"),
-        ("[-Infinity]", "-Infinity is no JSON"),
+        ("NaN", "NaN is not JSON"),
+        ("[-Infinity]", "-Infinity is not JSON"),
         ('{"a": 1, "b": 2, "a": 3}', 'the name "a" occurs twice in one object'),
         ('[{"a": {"x": 1, "x": 1}}]', 'the name "x" occurs twice in one object'),
         ("1 2", "something follows the JSON"),

@@ -70,15 +70,15 @@ def test_shapes_of_rows(columns: dict[str, Any]) -> None:
         ({}, "there is no instruction to check: give instruction_id_list and kwargs"),
         ({"kwargs": [{}]}, "there is kwargs, but no instruction_id_list that it belongs to"),
         ({"ground_truth": 4}, "ground_truth must hold instructions, not 4"),
-        ({"ground_truth": "four"}, 'ground_truth is no JSON: "four"'),
-        ({"ground_truth": "[" * 5000}, "ground_truth is no JSON"),
+        ({"ground_truth": "four"}, 'ground_truth is not JSON: "four"'),
+        ({"ground_truth": "[" * 5000}, "ground_truth is not JSON"),
         (
             {"ground_truth": [{"ids": [COMMA]}]},
             "ground_truth must hold objects with instruction_id and kwargs",
         ),
         ({"ground_truth": [7]}, "ground_truth must hold objects with instruction_id and kwargs"),
         ({"instruction_id_list": [WORDS, COMMA], "kwargs": [FEW]}, "there are 2 instructions, but 1 kwargs"),
-        ({"instruction_id_list": [WORDS], "kwargs": "{"}, "kwargs is no JSON"),
+        ({"instruction_id_list": [WORDS], "kwargs": "{"}, "kwargs is not JSON"),
         ({"instruction_id_list": [WORDS], "kwargs": 3}, "kwargs must be a list of objects"),
         (
             {"instruction_id_list": [WORDS], "kwargs": [3]},
@@ -87,7 +87,7 @@ def test_shapes_of_rows(columns: dict[str, Any]) -> None:
         ({"instruction_id_list": [7.5]}, "instruction_id_list must hold texts"),
         (
             {"instruction_id_list": ["keyword:existance"]},
-            '"keyword:existance" is no kind of instruction; the nearest known ones are keywords:existence, ',
+            '"keyword:existance" is not a kind of instruction; the nearest known ones are keywords:existence, ',
         ),
         ({"instruction_id_list": [COMMA], "mode": "lax"}, "mode must be one of strict, loose"),
         ({"instruction_id_list": [COMMA], "scoring": "any"}, "scoring must be one of all, fraction"),
@@ -109,7 +109,7 @@ def test_metrics_carry_the_ids_and_say_what_was_found() -> None:
     assert found == {
         COMMA: (0.0, False, "commas: 1"),
         WORDS: (0.0, False, "words: 3, wanted less than 3"),
-        f"{WORDS}#2": (1.0, True, "words: 3, wanted at least 2"),
+        f"{WORDS}#2": (1.0, True, "words: 3, expected at least 2"),
     }
     assert result.score == pytest.approx(1 / 3)
     assert (

@@ -164,7 +164,7 @@ def test_a_metaschema_that_is_given_says_what_counts() -> None:
         ),
         ({"schema": {"pattern": "("}}, 'the schema is not valid: pattern: "(" is not a "regex"'),
         ({"schema": {"properties": {"a": {}, "b": None}}}, "in a table keep schemas as JSON text"),
-        ({"schema": {"const": {1, 2}}}, "the schema is no JSON: Object of type set"),
+        ({"schema": {"const": {1, 2}}}, "the schema is not JSON: Object of type set"),
         ({"schema": True, "schemas": [1]}, "schemas must be an object from URI to schema"),
         ({"schema": True, "formats": "perhaps"}, "formats must be true or false"),
         ({"schema": True, "scoring": "half"}, "scoring must be one of valid, fraction, equal"),

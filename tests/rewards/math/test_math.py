@@ -66,7 +66,7 @@ FOUND: list[tuple[str, Any, int, str | None]] = [
     ("x2 and a3", "3", 0, None),
     ("no idea", "42", 0, None),
     ("", "42", 0, None),
-    # What was thought before is no answer.
+    # What was thought before is not an answer.
     ("<think>41</think>42", "42", 1, 'the last number "42"'),
     (r"<think>\boxed{42}</think>I do not know.", "42", 0, None),
     (r"<think>\boxed{42}", "42", 0, None),

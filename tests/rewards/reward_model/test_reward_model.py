@@ -143,7 +143,7 @@ def test_weights_that_were_never_trained_are_refused(tmp_path: Path) -> None:
     AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path / "bare")
     result = scored(local(tmp_path / "bare"), talk("four"))
     assert (result.score, result.error_kind) == (None, "input")
-    assert "is no reward model: it has no score.weight" in str(result.error)
+    assert "is not a reward model: it has no score.weight" in str(result.error)
 
 
 def test_a_missing_model_ends_a_run_before_it_starts(tmp_path: Path) -> None:
@@ -281,12 +281,12 @@ def test_a_server_in_trouble_is_asked_again(
     [
         ((400, {}, b'{"message": "too long"}'), "input", "refused the conversation, status 400"),
         ((401, {}, b"who?"), "remote", "status 401: who?"),
-        ((200, {}, b"<html>"), "remote", "answered what is no JSON"),
-        ((200, {}, b"[" * 100_000), "remote", "answered what is no JSON"),
+        ((200, {}, b"<html>"), "remote", "answered something that is not JSON"),
+        ((200, {}, b"[" * 100_000), "remote", "answered something that is not JSON"),
         ((200, {}, b'{"data": []}'), "remote", "did not answer as vllm-classify does"),
         ((200, {}, b'{"data": [{"probs": []}]}'), "remote", "answered without a score"),
         ((200, {}, b'{"data": [{"probs": ["high"]}]}'), "remote", "did not answer as vllm-classify does"),
-        ((200, {}, b'{"data": [{"probs": [NaN]}]}'), "remote", "gave nan, which is no score"),
+        ((200, {}, b'{"data": [{"probs": [NaN]}]}'), "remote", "gave nan, which is not a score"),
     ],
 )
 def test_an_answer_that_is_none_is_a_failure(server: Served, trouble: Any, kind: str, says: str) -> None:

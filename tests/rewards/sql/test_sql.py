@@ -1,4 +1,4 @@
-"""``sql``: which queries are right, what hostile ones can do, and what is no score."""
+"""``sql``: which queries are right, what hostile ones can do, and what is not a score."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def test_empty_results(
     assert (result.score, result.error) == (score, None), result.reason
     assert (
         score is not None
-    ) or result.reason == "what is wanted is no row on any database, so nothing can be judged"
+    ) or result.reason == "the expected result has no rows on any database, so nothing can be compared"
 
 
 def test_no_query_in_the_response(folder: Path) -> None:

@@ -55,7 +55,7 @@ from guerdon.rewards.sql.text import ordering, ordering_columns, query_in, witho
         ("SELECT 1;\nDrop table a", "SELECT 1;\nDrop table a"),
         ("SELECT a\n\nFROM t\n\nWhere b", "SELECT a\n\nFROM t\n\nWhere b"),
         ("SELECT\n\n  Name as n, b FROM t", "SELECT\n\n  Name as n, b FROM t"),
-        # But a sentence behind it is no query.
+        # But a sentence behind it is not a query.
         ("SELECT a FROM t;\nThis gives all.", "SELECT a FROM t"),
         ("SELECT a FROM t\n\nThe table has all.", "SELECT a FROM t"),
         ("I do not know.", None),

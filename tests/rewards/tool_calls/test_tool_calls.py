@@ -41,7 +41,7 @@ def made(text: str, names: list[str] | None = None) -> list[tuple[str, Any]]:
         ("<|python_tag|>f(a=1)", [("f", {"a": 1})]),
         ("<function=f></function>", [("f", {})]),
         ("<function=f><parameter=a>\n\nx\n\n</parameter></function>", [("f", {"a": "\nx\n"})]),
-        # Arguments that are no JSON stay text.
+        # Arguments that are not JSON stay text.
         ('{"name": "f", "arguments": "now"}', [("f", "now")]),
         # No calls.
         ("", []),
@@ -58,7 +58,10 @@ def made(text: str, names: list[str] | None = None) -> list[tuple[str, Any]]:
         # Calls that cannot be carried out.
         ('<tool_call>{"name": "f"', [("", "not JSON: Expecting ',' delimiter at character 23")]),
         ('<tool_call>{"a": 1}</tool_call>', [("", "the JSON names no tool")]),
-        ('<tool_call>{"name": "f", "arguments": [1]}</tool_call>', [("f", "the arguments are no object")]),
+        (
+            '<tool_call>{"name": "f", "arguments": [1]}</tool_call>',
+            [("f", "the arguments are not an object")],
+        ),
         ("<function=f>{}", [("f", "<function> is never closed")]),
         ("<function=f><parameter=a>1</function>", [("f", "<parameter> is never closed")]),
         ('<invoke name="f"><parameter name="a">1</parameter>', [("f", "</invoke> is missing")]),
@@ -66,7 +69,7 @@ def made(text: str, names: list[str] | None = None) -> list[tuple[str, Any]]:
             "<function=f><parameter=a>1</parameter><parameter=a>2</parameter></function>",
             [("f", "the argument a is given twice")],
         ),
-        ("<|python_tag|>import os", [("", "what follows <|python_tag|> is no call")]),
+        ("<|python_tag|>import os", [("", "what follows <|python_tag|> is not a call")]),
     ],
 )
 def test_forms(text: str, calls: list[tuple[str, Any]]) -> None:
@@ -233,14 +236,14 @@ def test_required_by_the_schema_is_required() -> None:
 @pytest.mark.parametrize(
     ("response", "reason"),
     [
-        ("hello", "no call was made, 1 wanted"),
-        ("[f(a=1), f(a=1)]", "calls made: 2, wanted: 1"),
+        ("hello", "no call was made, 1 expected"),
+        ("[f(a=1), f(a=1)]", "calls made: 2, expected: 1"),
         ("[g(a=1)]", "f is not called"),
         ("[f()]", 'f: the argument "a" is missing'),
-        ('[f(a="x")]', 'f: the argument "a" is "x", wanted 1'),
-        ("[f(a=1, b=2)]", 'f: the argument "b" was not wanted'),
+        ('[f(a="x")]', 'f: the argument "a" is "x", expected 1'),
+        ("[f(a=1, b=2)]", 'f: the argument "b" was not expected'),
         ("<tool_call>{}</tool_call>", "the JSON names no tool"),
-        ("[f(a=1)]", "as wanted"),
+        ("[f(a=1)]", "as expected"),
     ],
 )
 def test_reasons(response: str, reason: str) -> None:
@@ -280,7 +283,10 @@ def test_forms_of_the_ground_truth(truth: Any) -> None:
         ([{"f": None}], "holds an object that names no call"),
         ([{"f": [1]}], "the possible answers of f must be an object"),
         ([{"f": {"a": "x"}}], 'the argument a of f must be a list of the values that are accepted, not "x"'),
-        ([{"name": "f", "arguments": [1]}], "holds a call that cannot be read: the arguments are no object"),
+        (
+            [{"name": "f", "arguments": [1]}],
+            "holds a call that cannot be read: the arguments are not an object",
+        ),
         (["f(1)"], "holds a call that cannot be read: an argument has no name"),
     ],
 )

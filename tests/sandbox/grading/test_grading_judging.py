@@ -83,7 +83,7 @@ limit = 3
         (CallTest("exact", [{}], {}, 1), (False, "error", "the program raised TypeError in line 8")),
         (CallTest("deep", [1], {}, 1), (False, "error", "the program raised RecursionError in line 9")),
         (CallTest("leave", [], {}, None), (False, "error", "the program raised SystemExit in line 12")),
-        (CallTest("thing", [], {}, None), (False, "ok", "the program returned what is no plain data")),
+        (CallTest("thing", [], {}, None), (False, "ok", "the program returned something that is not plain data")),
         (CallTest("limit", [], {}, 3), (False, "error", "the program does not define limit")),
         (CallTest("Solution.none", [], {}, 3), (False, "error", "the program does not define Solution.none")),
     ],

@@ -1,4 +1,4 @@
-"""Values that cross the border between programs: every type, subclasses, and text that is no value."""
+"""Values that cross the border between programs: every type, subclasses, and text that is not a value."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_names_and_hosted_models(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"mode": "hosted", "model_id": "m"}, "set GUERDON_BASE_URL to where the model is hosted"),
         ({"mode": "hosted", "model_id": "m", "endpoint": "http://a"}, "endpoint is for"),
         ({"mode": "remote", "model_id": "m", "endpoint": "http://a"}, 'model_id belongs to mode="hosted"'),
-        ({"mode": "remote", "endpoint": "here"}, "'here' is no address"),
+        ({"mode": "remote", "endpoint": "here"}, "'here' is not an address"),
         (
             {"mode": "remote", "endpoint": "http://a", "format": "xml"},
             "format must be one of v1, adaptive, reward-kit",

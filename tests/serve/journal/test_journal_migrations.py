@@ -21,9 +21,9 @@ def path(tmp_path: Path) -> Path:
 def test_a_file_of_something_else_is_left_alone(path: Path) -> None:
     text = b"not a database, but more than a header's worth of text; " * 20
     path.write_bytes(text)
-    with pytest.raises(InputError, match="is no journal"):
+    with pytest.raises(InputError, match="is not a journal"):
         Journal(path)
-    with pytest.raises(InputError, match="is no journal"):
+    with pytest.raises(InputError, match="is not a journal"):
         next(read_journal(path))
     assert path.read_bytes() == text
 

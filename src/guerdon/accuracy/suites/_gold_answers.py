@@ -89,7 +89,7 @@ def gold_of(text: str) -> GoldAnswer:
     )
     opening = outer["open"].removeprefix(r"\left").strip() if outer and inside is not None else ""
     closing = outer["close"].removeprefix(r"\right").strip() if outer and inside is not None else ""
-    # The degrees of an angle inside of cos 15° are no unit of the whole.
+    # The degrees of an angle inside of cos 15° are not a unit of the whole.
     bare = text if words or re.search(r"\\(?:sin|cos|tan)", text) else _UNIT.sub("", text)
     return GoldAnswer(text, number, opening, closing, parts, words, bare or text)
 

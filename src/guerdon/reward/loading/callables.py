@@ -24,7 +24,7 @@ class ServerLike(Protocol):
 class ServerScore:
     """A reward server as a pointwise function: the conversation becomes its turns.
 
-    A field of the metadata class that is no column is looked for among what every sample has, such as
+    A field of the metadata class that is not a column is looked for among what every sample has, such as
     ``ground_truth``. Raises InputError where the metadata does not fit the server's metadata class.
     """
 

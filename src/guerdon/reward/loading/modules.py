@@ -71,7 +71,7 @@ def know_files(files: Mapping[str, str]) -> None:
 
 
 def load_file(path: str | Path) -> ModuleType:
-    """The module of a Python file; a file that changed since the last call is loaded anew.
+    """The module of a Python file; a file that changed since the last call is reloaded.
 
     The file's folder joins ``sys.path`` (at its end), so that the file can import its neighbours.
     Raises ResolutionError where the file is missing, has a syntax error or raises on import.

@@ -101,7 +101,7 @@ def last(text: str, start: int = 0) -> MarkedAnswer | None:
     at = max(start, len(text) - _TAIL)
     tail = text[at:]
     number, span = last_match(LAST, tail), last_match(SPAN, tail)
-    # "$5 for one and $" lies between two amounts of money and is no formula.
+    # "$5 for one and $" lies between two amounts of money and is not a formula.
     is_formula = span and (
         span["b"] is None or not re.search(rf"{_PROSE.pattern}\s", _TEXTUAL.sub("", span[0]))
     )

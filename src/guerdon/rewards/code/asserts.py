@@ -59,7 +59,7 @@ def assertion_tests(items: Sequence[str], row: Row, stub: str) -> SampleTests:
 def _tree(code: str, what: str) -> ast.Module:
     tree = parsed(code)
     if isinstance(tree, Broken):
-        raise InputError(f"{what} is no Python: {tree}")
+        raise InputError(f"{what} is not Python: {tree}")
     return tree
 
 

@@ -69,7 +69,7 @@ _NO_PROGRAM = frozenset(
         ),
     }
 )
-"""Tags of blocks that are no program in a supported language."""
+"""Tags of blocks that are not a program in a supported language."""
 
 _LOOKS_LIKE = {
     "javascript": r"^[ \t]*(?:function\s*\w*\s*\(|(?:const|let|var)\s+[\w{\[]|console\.log\(|process\.std)",
@@ -335,7 +335,7 @@ def _unfenced(text: str, language: str, name: str | None, stub: str) -> Extracti
     if program is not None:
         return Extraction(program, "the whole text")
     why = parsed(plain)
-    return Extraction(None, f"no fenced block, and the text is no program{_because(why)}")
+    return Extraction(None, f"no fenced block, and the text is not a program{_because(why)}")
 
 
 def _because(why: ast.Module | Broken) -> str:

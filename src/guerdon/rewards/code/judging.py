@@ -145,7 +145,7 @@ def _expects_something(test: Test) -> bool:
 @functools.lru_cache(maxsize=64)
 def _program(source: str) -> str:
     if isinstance(broken := parsed(source), Broken):
-        raise InputError(f"the checker is no Python: {broken}")
+        raise InputError(f"the checker is not Python: {broken}")
     return source
 
 

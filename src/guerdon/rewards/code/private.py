@@ -50,8 +50,8 @@ def _only_text(data: bytes) -> str:
                 )
     except InputError:
         raise
-    except (ValueError, KeyError, IndexError):  # what pickletools raises for bytes that are no pickle
-        raise InputError("private_test_cases unfolds to what is no pickle") from None
+    except (ValueError, KeyError, IndexError):  # what pickletools raises for bytes that are not a pickle
+        raise InputError("private_test_cases unfolds to something that is not a pickle") from None
     if len(found) != 1:
         raise InputError(f"private_test_cases holds {len(found)} texts, not one")
     return found[0]

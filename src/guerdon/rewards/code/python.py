@@ -25,7 +25,7 @@ _QUIET = r"<program of a completion>\Z"
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Why a text is no Python."""
+    """Why a text is not Python."""
 
     message: str
     line: int | None = None

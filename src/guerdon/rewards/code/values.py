@@ -31,7 +31,7 @@ def loaded(value: Any, what: str) -> Any:
     try:
         return json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{what} is no JSON: {error}") from None
+        raise InputError(f"{what} is not JSON: {error}") from None
 
 
 def list_of(value: Any, what: str) -> list[Any]:

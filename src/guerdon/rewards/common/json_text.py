@@ -61,7 +61,7 @@ def read_json_at(text: str, at: int) -> Read:
         return found
 
     def constant(name: str) -> None:
-        problems.append(f"{name} is no JSON")
+        problems.append(f"{name} is not JSON")
 
     decoder = json.JSONDecoder(
         object_pairs_hook=members, parse_constant=constant, parse_float=real, parse_int=integer

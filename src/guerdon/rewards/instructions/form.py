@@ -20,7 +20,7 @@ _POSTSCRIPTS = {"P.P.S": re.compile(r"p\.\s?p\.\s?s"), "P.S.": re.compile(r"p\.\
 
 
 def _at_least(count: int, wanted: int, noun: str) -> CheckResult:
-    return CheckResult(count >= wanted, f"{noun}: {count}, wanted at least {wanted}")
+    return CheckResult(count >= wanted, f"{noun}: {count}, expected at least {wanted}")
 
 
 @KINDS.kind("detectable_content:number_placeholders", num_placeholders=whole)

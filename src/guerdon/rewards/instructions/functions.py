@@ -72,7 +72,7 @@ def quantifier(value: Any) -> str:
 def _quantified(count: int, wanted: int, how: str, slack: int, noun: str) -> CheckResult:
     low = wanted if how == "at least" else wanted - slack if how == "around" else 0
     followed = count >= low and (how == "at least" or count <= wanted + (slack if how == "around" else 0))
-    return CheckResult(followed, f"{noun}: {count}, wanted {how} {wanted}")
+    return CheckResult(followed, f"{noun}: {count}, expected {how} {wanted}")
 
 
 def _tenth(number: int) -> int:

@@ -67,7 +67,7 @@ def instruction(id: str, given: Mapping[str, Any], kinds: Mapping[str, Kind]) ->
     """The instruction of a kind with arguments from a row. Raises InputError where they do not fit."""
     found = kinds.get(id)
     if found is None:
-        raise InputError(f"{shown(id)} is no kind of instruction; {_nearest(id, kinds)}")
+        raise InputError(f"{shown(id)} is not a kind of instruction; {_nearest(id, kinds)}")
     values = {name: value for name, value in given.items() if not _absent(value)}
     if found.arguments is None:
         return Instruction(id, found.check, values)
@@ -164,9 +164,9 @@ def nth_of(nth: int, count: int, name: str, names: str) -> None:
 def compared(count: int, wanted: int, how: str, noun: str) -> CheckResult:
     """Whether a count is ``less than`` or ``at least`` what is wanted."""
     followed = count < wanted if how == "less than" else count >= wanted
-    return CheckResult(followed, f"{noun}: {count}, wanted {how} {wanted}")
+    return CheckResult(followed, f"{noun}: {count}, expected {how} {wanted}")
 
 
 def exactly(count: int, wanted: int, noun: str) -> CheckResult:
     """Whether a count is what is wanted."""
-    return CheckResult(count == wanted, f"{noun}: {count}, wanted {wanted}")
+    return CheckResult(count == wanted, f"{noun}: {count}, expected {wanted}")

@@ -39,7 +39,7 @@ def number_sentences(text: str, num_sentences: int, relation: str) -> CheckResul
     more = " or more" if count == num_sentences else ""
     return CheckResult(
         (count < num_sentences) == (relation == "less than"),
-        f"sentences: {count}{more}, wanted {relation} {num_sentences}",
+        f"sentences: {count}{more}, expected {relation} {num_sentences}",
     )
 
 

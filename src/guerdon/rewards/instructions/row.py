@@ -87,4 +87,4 @@ def _decoded(value: Any, what: str) -> Any:
             return read(value)
         except _DEEP:
             continue
-    raise InputError(f"{what} is no JSON: {shown(value)}")
+    raise InputError(f"{what} is not JSON: {shown(value)}")

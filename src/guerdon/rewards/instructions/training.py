@@ -61,7 +61,7 @@ def copying_multiple(text: str, prompt_to_repeat: str, N: int) -> CheckResult:
     copies = text.split("******")
     wrong = sum(not _alike(part, prompt_to_repeat) for part in copies)
     return (
-        CheckResult(not wrong, f"parts that are no copy: {wrong}")
+        CheckResult(not wrong, f"parts that are not a copy: {wrong}")
         if wrong
         else exactly(len(copies), N, "copies")
     )
@@ -109,7 +109,7 @@ def word_once(text: str, keyword: str) -> CheckResult:
 def count_increment_word(text: str, keyword1: str, keyword2: str) -> CheckResult:
     """The one keyword occurs once, the other twice."""
     once, twice = _occurrences(text, keyword1), _occurrences(text, keyword2)
-    return CheckResult((once, twice) == (1, 2), f"{once} and {twice} times, wanted 1 and 2")
+    return CheckResult((once, twice) == (1, 2), f"{once} and {twice} times, expected 1 and 2")
 
 
 def _occurrences(text: str, keyword: str) -> int:
@@ -168,7 +168,7 @@ def count_unique(text: str) -> CheckResult:
 def lowercase_counting(text: str, N: int) -> CheckResult:
     """At most so many words in lowercase letters."""
     count = sum(1 for _ in _LOWERCASE.finditer(text))
-    return CheckResult(count <= N, f"lowercase words: {count}, wanted at most {N}")
+    return CheckResult(count <= N, f"lowercase words: {count}, expected at most {N}")
 
 
 @KINDS.kind("letters:letter_counting", N=whole, relation=relation)
@@ -293,7 +293,7 @@ def counting_composition(text: str, n_sent: int, n_words: int) -> CheckResult:
             return CheckResult(
                 False, f"words in the sentences of paragraph {number}: {', '.join(map(str, counts))}"
             )
-    return CheckResult(True, "3 paragraphs as wanted")
+    return CheckResult(True, "3 paragraphs as expected")
 
 
 @KINDS.kind("punctuation:punctuation_dot")

@@ -151,7 +151,7 @@ def _in_text(text: str, wants_array: bool) -> Read | None:
     spans = list(outside(balanced(text), comments(text)))
     for sign in "[" if wants_array else "{[":
         for start, end in reversed(spans):
-            # "{name}" and "[sic]" are no JSON gone wrong.
+            # "{name}" and "[sic]" are not JSON gone wrong.
             if text[start] == sign and _opens_json(text[start + 1 : min(end, start + 1_000)].lstrip(), sign):
                 return read_json(text[start:end])
     return None

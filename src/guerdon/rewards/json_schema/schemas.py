@@ -146,7 +146,7 @@ def _text(schema: Any) -> str:
     try:
         return json.dumps(schema)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"the schema is no JSON: {_brief(str(error))}") from None
+        raise InputError(f"the schema is not JSON: {_brief(str(error))}") from None
 
 
 @functools.lru_cache(maxsize=256)

@@ -92,9 +92,9 @@ async def judge(
     other = reference_response if reference_response is not None else baseline
     task = task_of(messages, JudgeCriteria(ground_truth, rubric, listed, other), settings)
     if is_empty(task.response):
-        return _unasked(0.0, "the response is empty; nobody was asked", settings)
+        return _unasked(0.0, "the response is empty; the judge was not asked", settings)
     if task.response == task.baseline:
-        return _unasked(0.5, "the two responses are the same; nobody was asked", settings)
+        return _unasked(0.5, "the two responses are the same; the judge was not asked", settings)
     return await _judged(task, settings)
 
 

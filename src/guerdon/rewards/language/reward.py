@@ -102,7 +102,7 @@ def language(
     Source: the language consistency reward of DeepSeek-R1 (Guo et al. 2025), the proportion of words in the
     target language; languages are detected by py3langid, extra ``language``.
 
-    Raises InputError without a target, or for one that is no language.
+    Raises InputError without a target, or for one that is not a language.
 
     >>> language("Der Zug fährt um neun Uhr ab. Er hält in jedem Dorf.", target="de").score
     1.0
@@ -191,7 +191,7 @@ def _of_sentence(sentence: str) -> Iterator[_Chunk]:
 
 
 def _words(sentence: str) -> list[tuple[str, str]]:
-    """The words of a sentence with their scripts, without what is no word of any language."""
+    """The words of a sentence with their scripts, without what is not a word of any language."""
     words = []
     for run in runs(sentence):
         letter = next(filter(str.isalpha, run), "")

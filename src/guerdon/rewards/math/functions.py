@@ -85,7 +85,7 @@ def _symbolic_power(base: NormalForm, exponent: NormalForm) -> NormalForm:
         exponents: dict[Atom, Rational] = {}
         if value < 0:
             if value != -1 or lowered(factor) % 1:
-                raise UnknownError("a negative number to a power that is no number")
+                raise UnknownError("a negative number to a power that is not a number")
             exponents["power", -1, term] = factor
         for prime, count in factors(abs(value)).items():
             exponents["power", prime, term] = count * factor
@@ -130,7 +130,7 @@ def factorial(form: NormalForm) -> NormalForm:
     if value is None:
         return _symbolic_factorial(form)
     if value.denominator != 1 or value < 0:
-        raise UndefinedError("a factorial of what is no natural number")
+        raise UndefinedError("a factorial of something that is not a natural number")
     if value > _MAX_FACTORIAL:
         raise ExpressionTooLargeError("a factorial with too many digits")
     return constant(_factorial(value.numerator))
@@ -142,7 +142,7 @@ def double_factorial(form: NormalForm) -> NormalForm:
     if value is None:
         return call("double factorial", form)
     if value.denominator != 1 or value < 0:
-        raise UndefinedError("a factorial of what is no natural number")
+        raise UndefinedError("a factorial of something that is not a natural number")
     if value > _MAX_FACTORIAL:
         raise ExpressionTooLargeError("a factorial with too many digits")
     return constant(math.prod(range(value.numerator, 0, -2)))

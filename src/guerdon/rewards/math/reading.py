@@ -230,7 +230,7 @@ def _without(items: Sequence[Value]) -> Value:
     for item in items:
         value = real(item.form) if isinstance(item, Quantity) else None
         if value is None or not isinstance(item, Quantity):
-            raise UnknownError("a point that is no number")
+            raise UnknownError("a point that is not a number")
         points.append((value, item.form))
     ends = [form for _, form in sorted(points, key=lambda point: point[0])]
     lows, highs = [_MINUS_INFINITY, *ends], [*ends, _INFINITY]
@@ -301,7 +301,7 @@ def _lines(inside: Sequence[Token]) -> tuple[Value, ...]:
     lines = [line[:-1] if line and line[-1].kind == "comma" else line for line in lines]
     made = tuple(_element(line) for line in nonempty(lines))
     if not all(isinstance(each, Relation) and each.signs == ("=",) for each in made):
-        raise UnknownError("cases that are no system of equations")
+        raise UnknownError("cases that are not a system of equations")
     return made
 
 

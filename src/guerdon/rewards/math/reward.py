@@ -28,7 +28,7 @@ from guerdon.rewards.math.words import special_words, value_of_words
 from guerdon.types import EvaluateResult, MetricResult
 
 MAX_ANSWER = 1_000
-"""Characters that an answer may have; what is longer is no answer."""
+"""Characters that an answer may have; what is longer is not an answer."""
 MAX_DEPTH = 12
 """How deep its brackets may be nested; parsing time grows steeply with it."""
 _LINE = 80

@@ -118,7 +118,7 @@ CHANGES = frozenset(
         ),
     }
 )
-"""Words behind a number that make another value of it and are no unit."""
+"""Words behind a number that make another value of it and are not a unit."""
 PERCENT = frozenset({"percent", "pct", "percentage"})
 _PART = re.compile(r"/|\^\s*\{?\s*(-?[123])\s*\}?|[^\W\d_]+|[°¢£]C?F?")
 

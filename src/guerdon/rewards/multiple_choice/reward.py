@@ -78,7 +78,7 @@ def multiple_choice(
 
     Source: the letter extraction of MMLU-Pro's evaluation (Wang et al. 2024), read strictly.
 
-    Raises InputError for a ground truth that is no option, and for options that cannot be read.
+    Raises InputError for a ground truth that is not an option, and for options that cannot be read.
 
     >>> multiple_choice("Rome is in Italy, so the answer is (B) Paris.", "B", choices=["Rome", "Paris"]).score
     1.0
@@ -112,7 +112,7 @@ def _gold(value: Any, options: OptionList) -> frozenset[str]:
         found = frozenset()
     if not found:
         labels = ", ".join(options.labels[:8]) + (", …" if len(options.labels) > 8 else "")
-        raise InputError(f"the ground truth {shown(value)} is no option; there are {labels}")
+        raise InputError(f"the ground truth {shown(value)} is not an option; there are {labels}")
     return found
 
 

@@ -162,4 +162,4 @@ async def _json(response: Any) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise RemoteError(f"{response.url} answered what is no JSON") from None
+        raise RemoteError(f"{response.url} answered something that is not JSON") from None

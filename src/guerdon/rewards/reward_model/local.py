@@ -94,7 +94,7 @@ class Model:
         if report["missing_keys"]:
             # It would be scored by weights that were drawn by chance just now.
             raise InputError(
-                f"{loading.model} is no reward model: it has no {', '.join(sorted(report['missing_keys'])[:3])}"
+                f"{loading.model} is not a reward model: it has no {', '.join(sorted(report['missing_keys'])[:3])}"
             )
         self._set_padding()
         self._specials = _specials_of(self._tokenizer)
@@ -204,7 +204,7 @@ class Model:
 
     def _harmless(self, text: str) -> str:
         """The text with the special tokens that it spells taken apart: a response must not open a turn."""
-        text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates are no text to a tokenizer
+        text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates are not text to a tokenizer
         return self._specials.sub(_apart, text) if self._specials is not None else text
 
     def _score(self, batch: list[_Encoded]) -> None:

@@ -110,7 +110,7 @@ async def reward_model(
     raw = outputs[chosen]
     score = _normalized(list(outputs.values()), list(outputs).index(chosen), normalize)
     if not math.isfinite(score):
-        raise RemoteError(f"the reward model gave {score}, which is no score")
+        raise RemoteError(f"the reward model gave {score}, which is not a score")
     metrics["raw"] = MetricResult(raw, reason=f"output {chosen}")
     return EvaluateResult(score, reason=about, metrics=metrics)
 

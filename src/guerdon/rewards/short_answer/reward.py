@@ -54,7 +54,7 @@ def short_answer(
     after "also known as". Words that the question says already may be left out: "Uralic" for "Uralic languages". One
     letter of a long word may be wrong.
 
-    It is no answer where it is denied ("not Paris", "anything but Paris"), granted only to be passed over ("While
+    It is not an answer where it is denied ("not Paris", "anything but Paris"), granted only to be passed over ("While
     Paris is larger, it is Bonn"), part of another name ("South Sudan" for "Sudan") or of another person's relative
     ("Obama's wife"), one of several guesses ("Paris or London", a bare list),
     only an echo of the question, in a question of its own, or taken back; and where the response says in a

@@ -111,7 +111,7 @@ def _read(path: Path, name: str) -> Database:
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
-            raise InputError(f"the database {shown(name)} is no regular file")
+            raise InputError(f"the database {shown(name)} is not a regular file")
         if about.st_size > MAX_BYTES:
             raise InputError(
                 f"the database {shown(name)} has {about.st_size >> 20} MiB, over {MAX_BYTES >> 20}; make a smaller one"

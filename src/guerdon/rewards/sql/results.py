@@ -133,7 +133,7 @@ def is_number(value: Any) -> bool:
 
 
 def _by_words(rows: Sequence[Row]) -> dict[Hashable, list[Row]]:
-    """The numbers of rows, by all that is no number in them."""
+    """The numbers of rows, by all that is not a number in them."""
     groups: dict[Hashable, list[Row]] = defaultdict(list)
     for row in rows:
         words = tuple(None if is_number(cell) else (type(cell).__name__, _hashable(cell)) for cell in row)

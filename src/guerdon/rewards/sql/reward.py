@@ -69,10 +69,10 @@ def sql(
     ``seconds`` of processor time on each database, ``max_rows`` rows and ``memory_mb`` MiB. ``folder`` and
     ``isolation`` are set by whoever runs the reward; columns of these names are not looked at.
 
-    What is right is given by a gold query (``gold_query``, ``sql`` or the ground truth) or by expected rows
+    What is right is told by a gold query (``gold_query``, ``sql`` or the ground truth) or by expected rows
     (``ground_truth_results``, or a ground truth that is a list). With a gold query, both run on the database
     and on so many ``variations`` of it, which are the same for the same ``seed``; a query has to be right on
-    all of them, so one that gives the right rows by accident, or as constants, scores 0. A variation
+    all of them, so one that gives the right rows by accident, or as constants, is not paid. A variation
     exchanges values, moves numbers, and leaves out and adds rows; keys, references and dependencies between
     columns hold in it as they do in the original. Where the gold query gives no row on any database the
     reward does not apply, unless ``allow_empty``.
@@ -119,7 +119,9 @@ def sql(
     else:
         gold = ReferenceResults((source.content,), (from_rows(rows),))
     if not any(result.rows for result in gold.results) and not yes_or_no(allow_empty, "allow_empty"):
-        return EvaluateResult(reason="what is wanted is no row on any database, so nothing can be judged")
+        return EvaluateResult(
+            reason="the expected result has no rows on any database, so nothing can be compared"
+        )
     mine = query_in(text)
     if mine is None or len(mine) > MAX_QUERY:
         return _verdict(scale, None, [], gold, "no query found" if mine is None else "the query is too long")

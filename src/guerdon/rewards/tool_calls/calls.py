@@ -24,9 +24,9 @@ class ParsedCall:
 
     name: str
     arguments: Mapping[str, Any] | str
-    """By name; the text as it stands where it is no object of JSON."""
+    """By name; the text as it stands where it is not an object of JSON."""
     problem: str = ""
-    """Why it is no call that could be carried out; such a call is none that was wanted."""
+    """Why it is not a call that could be carried out; such a call is none that was wanted."""
     is_native: bool = False
     """Whether it came in the message's own field, where names have no dots."""
 
@@ -74,5 +74,5 @@ def calls_of_json(value: Any, *, lenient: bool = False) -> list[ParsedCall] | No
         return None
     given = value[held] if held else None
     if not isinstance(given, Mapping | str | None):
-        return [broken("the arguments are no object", name)] if lenient else None
+        return [broken("the arguments are not an object", name)] if lenient else None
     return [ParsedCall(name, arguments_of(given))]

@@ -15,13 +15,13 @@ from guerdon.rewards.tool_calls.text import calls_in_text
 
 _FORMS = (
     'give calls such as [{"name": "f", "arguments": {"a": 1}}], possible answers such as [{"f": {"a": [1, 2]}}], '
-    "or [] where no call is wanted"
+    "or [] where no call is expected"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedCall:
-    """A call that was wanted."""
+    """An expected call."""
 
     name: str
     arguments: Mapping[str, Any] | str
@@ -103,7 +103,7 @@ def tool_schemas(*given: Any) -> dict[str, Mapping[str, Any]] | None:
         if isinstance(value, str):
             value = read_json(value).value
             if value is None:
-                raise InputError("the tools are no JSON: give a list of tools with name and parameters")
+                raise InputError("the tools are not JSON: give a list of tools with name and parameters")
         for tool in [value] if isinstance(value, Mapping) else value if value is not None else []:
             name, parameters = _tool(tool)
             found[name] = parameters

@@ -18,7 +18,7 @@ MAX_COMPARED = 256
 
 @dataclass(frozen=True, slots=True)
 class CallComparison:
-    """A call that was made beside one that was wanted. Its parts are the name and each argument."""
+    """A call that was made and the expected one. Its parts are the name and each argument."""
 
     right: int
     """How many parts are right."""
@@ -71,13 +71,13 @@ def _problem(
     made: Sequence[ParsedCall], wanted: Sequence[ExpectedCall], pairs: Mapping[int, CallComparison]
 ) -> str:
     if not wanted:
-        return f"no call was wanted, {len(made)} made"
+        return f"no call was expected, {len(made)} made"
     if not made:
-        return f"no call was made, {len(wanted)} wanted"
+        return f"no call was made, {len(wanted)} expected"
     if broken := next((call.problem for call in made if call.problem), ""):
         return broken
     if len(made) != len(wanted):
-        return f"calls made: {len(made)}, wanted: {len(wanted)}"
+        return f"calls made: {len(made)}, expected: {len(wanted)}"
     for i, one in enumerate(wanted):
         if i not in pairs:
             return f"{one.name} is not called"
@@ -90,7 +90,7 @@ def _problem(
 
 
 def compare(call: ParsedCall, wanted: ExpectedCall, schemas: Schemas, language: str) -> CallComparison:
-    """One call beside one that was wanted."""
+    """One call compared with the expected one."""
     made = _parts(call)
     # In OpenAI's API names have no dots; models call "uber.ride" by "uber_ride" there.
     is_named = call.name == wanted.name or (call.is_native and call.name == wanted.name.replace(".", "_"))
@@ -101,7 +101,7 @@ def compare(call: ParsedCall, wanted: ExpectedCall, schemas: Schemas, language: 
     if isinstance(call.arguments, str) or isinstance(wanted.arguments, str):
         same = call.arguments == wanted.arguments
         return CallComparison(
-            1 + same, made, _parts_wanted(wanted), "" if same else "the arguments are no JSON"
+            1 + same, made, _parts_wanted(wanted), "" if same else "the arguments are not JSON"
         )
     schema = schemas.get(wanted.name, {})
     if wanted.has_choices:
@@ -184,9 +184,11 @@ def _first(
     if missing:
         return f"the argument {shown(missing[0])} is missing"
     if wrong:
-        return f"the argument {shown(wrong[0])} is {shown_value(given[wrong[0]])}, wanted {text_of(wrong[0])}"
+        return (
+            f"the argument {shown(wrong[0])} is {shown_value(given[wrong[0]])}, expected {text_of(wrong[0])}"
+        )
     extra = next((name for name in given if name not in wanted), None)
-    return f"the argument {shown(extra)} was not wanted" if extra is not None else ""
+    return f"the argument {shown(extra)} was not expected" if extra is not None else ""
 
 
 def shown_value(value: Any) -> str:

@@ -27,7 +27,7 @@ _CONSTANTS = {"True": True, "true": True, "False": False, "false": False, "None"
 
 
 class _NotLiteralError(Exception):
-    """The text is no row of calls with literal arguments."""
+    """The text is not a row of calls with literal arguments."""
 
 
 def python_calls(text: str) -> list[ParsedCall] | None:

@@ -33,7 +33,7 @@ def tool_calls(
     """Scores 1 where the response makes exactly the calls that were wanted, else 0.
 
     The ground truth, or ``expected_calls`` in its place, is a list of calls in any form below, as objects or
-    as JSON text; ``[]`` where no call is wanted. The calls have to be all there with equal arguments, none
+    as JSON text; ``[]`` where no call is expected. The calls have to be all there with equal arguments, none
     more, in any order or with ``order="given"`` in that of the list. Arguments are equal as JSON: ``1`` is
     ``1.0``, and is neither ``true`` nor ``"1"``.
 
@@ -66,7 +66,7 @@ def tool_calls(
     ...            ground_truth=wanted).score
     1.0
     >>> tool_calls(response="[add(a=1, b=3)]", ground_truth=wanted).reason
-    'add: the argument "b" is 3, wanted 2'
+    'add: the argument "b" is 3, expected 2'
     """
     in_order = one_of(order, ORDERS, "order") == "given"
     scoring = one_of(scoring, SCORINGS, "scoring")
@@ -74,15 +74,15 @@ def tool_calls(
     schemas = tool_schemas(tools, function)
     expected = ground_truth if expected_calls is None else expected_calls
     if expected is None:
-        raise InputError("no ground truth: give the calls that are wanted, [] where none is")
+        raise InputError("no ground truth: give the expected calls, [] where none is expected")
     wanted = expected_calls_of(expected)
     made = calls_of_message(messages[-1], schemas) if messages else []
     verdict = judge(made, wanted, schemas or {}, in_order, language)
     share = verdict.matched / len(wanted) if wanted else float(not made)
     metrics = {
-        "calls": MetricResult(len(made), success=len(made) == len(wanted), reason=f"wanted {len(wanted)}"),
+        "calls": MetricResult(len(made), success=len(made) == len(wanted), reason=f"expected {len(wanted)}"),
         "matched": MetricResult(share, success=verdict.is_exact),
         "f1": MetricResult(verdict.f1, success=verdict.is_exact),
     }
     score = verdict.f1 if scoring == "fraction" else float(verdict.is_exact)
-    return EvaluateResult(score, reason=verdict.problem or "as wanted", metrics=metrics)
+    return EvaluateResult(score, reason=verdict.problem or "as expected", metrics=metrics)

@@ -207,7 +207,7 @@ def _mistral(scan: _Scan, marker: re.Match[str]) -> _Found:
 def _python_tag(scan: _Scan, marker: re.Match[str]) -> _Found:
     """Llama 3: calls up to the end of the turn."""
     calls = _only_calls(scan.text[marker.end() :].strip(), lenient=True)
-    return [broken("what follows <|python_tag|> is no call")] if calls is None else calls, len(scan.text)
+    return [broken("what follows <|python_tag|> is not a call")] if calls is None else calls, len(scan.text)
 
 
 # Texts and blocks.

@@ -1,4 +1,4 @@
-"""Whether the value of an argument is the one that was wanted, or one of those that are accepted."""
+"""Whether the value of an argument is the expected one, or one of those that are accepted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PUNCTUATION = re.compile(r"[ ,./\-_*^]")
 
 
 def is_same(value: Any, wanted: Any, schema: Any) -> bool:
-    """Whether the value is the one that was wanted, as JSON; white space and letters count."""
+    """Whether the value is the expected one, as JSON; white space and letters count."""
     return any(same_json(reading, wanted) for reading in readings(value, schema))
 
 

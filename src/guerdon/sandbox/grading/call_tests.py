@@ -49,7 +49,7 @@ class FailureError(Exception):
 
 
 def plan_call(test: CallTest) -> CallPlan:
-    """Raises EncodingError for an argument or expected value that is no plain data."""
+    """Raises EncodingError for an argument or expected value that is not plain data."""
     arguments = list(test.arguments)
     expected = encoding.plain(test.expected)
 
@@ -217,7 +217,7 @@ def _value(replies: _Replies, number: int, function: str, asked: Callable[[], st
             raise FailureError(f"the program does not define {function}", asked(), raised=True)
         case ["foreign", str(why)]:
             raise FailureError(
-                "the program returned what is no plain data", f"{asked()} returned {why[:200]}"
+                "the program returned something that is not plain data", f"{asked()} returned {why[:200]}"
             )
     raise FailureError("the program gave no answer that can be read", asked(), raised=True)
 

@@ -32,7 +32,7 @@ class Comparison:
       Two whole numbers have to be the same. The tolerance holds for floats that calls return, too.
 
     Output that is shorter than what is expected, or longer, is never right. Raises InputError for an unknown
-    word or a tolerance that is no number from 0 up.
+    word or a tolerance that is not a number from 0 up.
 
     >>> Comparison.of("floats").accepts("0.5 3", b"0.50000001 3.0\\n")
     True
@@ -76,7 +76,7 @@ class Comparison:
 
         It finds the test's input, the jury's answer and the program's output in ``input.txt``, ``answer.txt``
         and ``output.txt``, and their names in ``sys.argv`` in the order of ``arguments`` (testlib's by
-        default). Exit code 0 accepts, 1 and 2 reject, anything else is no verdict. With ``verdict="stdout"``
+        default). Exit code 0 accepts, 1 and 2 reject, anything else is not a verdict. With ``verdict="stdout"``
         what it prints decides where the exit code is 0: a number above 0 accepts, 0 rejects. Where a test gets
         no verdict on a program's output, and the jury's answer is accepted, the output is wrong.
         """

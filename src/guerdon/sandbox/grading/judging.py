@@ -49,7 +49,7 @@ def run_tests(
     then, and where no worker is to be had, the result's status is in NO_VERDICT and says nothing of the program.
 
     Raises InputError for a test that is malformed: code that does not compile, an argument or an expected value
-    that is no plain data.
+    that is not plain data.
     """
     if patience_s is not None and not patience_s > 0:
         raise InputError(f"patience_s must be a number above 0, not {patience_s!r}")
@@ -149,7 +149,7 @@ def _step(test: Test, number: int) -> StdinTest | call_tests.CallPlan | AssertPl
 
 
 def _printed(under_test: ProgramUnderTest, test: StdinTest) -> tuple[TestResult, TestResult | None]:
-    """The result of a test by what is printed, and the result of all others where the program is no Python."""
+    """The result of a test by what is printed, and the result of all others where the program is not Python."""
     job = SandboxJob(
         kind="program",
         program=under_test.source,
@@ -179,7 +179,7 @@ def _printed(under_test: ProgramUnderTest, test: StdinTest) -> tuple[TestResult,
 def _without_verdict(under_test: ProgramUnderTest, test: StdinTest, judged: Report) -> bool | Report:
     """What it means that a checker gave no verdict on a program's output.
 
-    A program may print what a checker stumbles over, such as a count of 10**12: if that were no verdict, it
+    A program may print what a checker stumbles over, such as a count of 10**12: if that were not a verdict, it
     would be the way out of a bad one. So the output is wrong where the checker can tell that the jury's is right.
     """
     answer = test.expected.encode("utf-8", "surrogatepass")

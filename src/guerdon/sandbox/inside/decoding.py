@@ -34,7 +34,7 @@ _COLLISIONS = 1_000_000
 
 
 class DecodingError(ValueError):
-    """The text is no value."""
+    """The text is not a value."""
 
 
 def loads(text: bytes, *, arrays: bool = False) -> Any:

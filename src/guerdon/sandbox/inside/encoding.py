@@ -33,7 +33,7 @@ class EncodingError(ValueError):
 
 
 class ForeignError(EncodingError):
-    """The value is, or holds, what is no plain data."""
+    """The value is, or holds, what is not plain data."""
 
 
 def dumps(value: Any) -> bytes:
@@ -133,13 +133,13 @@ class _Encoder:
             return {"iterator": self.items(value, depth)}
         if kind in _ITERATORS or kind.__module__ == "itertools":
             return {"iterator": self.items(value, depth)}
-        raise ForeignError(f"a value of type {name}, which is no plain data")
+        raise ForeignError(f"a value of type {name}, which is not plain data")
 
     def _array(self, numpy: Any, value: Any) -> Any:
         array = numpy.ndarray.view(value, numpy.ndarray)
         kind = array.dtype.str
         if not ARRAY_TYPE.fullmatch(kind):
-            raise ForeignError(f"an array of {array.dtype}, which is no plain data")
+            raise ForeignError(f"an array of {array.dtype}, which is not plain data")
         flat = array.ravel().tolist()
         return {"array": [kind, list(array.shape), self._list(flat, DEPTH)]}
 

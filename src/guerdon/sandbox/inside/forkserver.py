@@ -252,7 +252,7 @@ class GroupRun(ProcessRun):
 
 class _Clocks:
     """What is left to a run; each answer that it gives winds the clocks up again, though never beyond what all
-    its steps may take together: a program may write what is no answer."""
+    its steps may take together: a program may write what is not an answer."""
 
     def __init__(self, run: ProcessRun) -> None:
         self._run = run

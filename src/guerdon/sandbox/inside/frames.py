@@ -9,7 +9,7 @@ from . import decoding
 
 
 class ChannelError(Exception):
-    """The other side said what is no message, or hung up."""
+    """The other side said what is not a message, or hung up."""
 
 
 def send(channel: socket.socket, message: bytes) -> None:

@@ -90,7 +90,7 @@ def _named(box: str, names: Sequence[str]) -> list[str]:
 
 def collect(box: str, names: Sequence[str], into: int) -> None:
     """Writes the regular files of those names to a descriptor: a line of JSON with names and sizes, then
-    their contents. What is missing or is no regular file is left out, and what is more than ``MAX_COLLECTED``
+    their contents. What is missing or is not a regular file is left out, and what is more than ``MAX_COLLECTED``
     bytes together. A name with ``*`` is a pattern for what lies at the top."""
     found: list[tuple[str, int]] = []
     left = MAX_COLLECTED

@@ -123,7 +123,7 @@ def call_outcome(number: list[int], function: Callable[[], Any], changed: list[A
     """Calls, and says what came of it, as inside.encoding writes it: ``[*number, changed, word, …]``.
 
     The words: ``"value", value``; ``"raised", names, message, line``; ``"missing"``; ``"foreign", why`` for a
-    result that is no plain data. ``changed`` holds arguments to show as the call leaves them. What ends a
+    result that is not plain data. ``changed`` holds arguments to show as the call leaves them. What ends a
     program, such as SystemExit, is an exception like any other.
     """
     try:

@@ -75,7 +75,7 @@ class _CandidateClient:
             said = error if isinstance(error, frames.ChannelError) else "nothing: it has ended"
             raise self._break(f"the program answered {said}") from None
         if type(answer) is not list or len(answer) < 3 or type(answer[2]) is not str:
-            raise self._break("the program answered what is no answer")
+            raise self._break("the program answered something that is not an answer")
         if type(answer[0]) is not int or answer[0] != self.calls:
             raise self._break("the program answered twice, or another question")
         return answer[1:]
@@ -93,7 +93,7 @@ class _CandidateClient:
             raise self._break("the program does not define the function")
         if word == "foreign" and len(rest) == 1:
             raise CandidateError(f"the program returned {rest[0]}"[:300])
-        raise self._break("the program answered what is no answer")
+        raise self._break("the program answered something that is not an answer")
 
     def _exception(self, names: list[Any], message: str) -> BaseException:
         """The exception by the first built-in name among the program's class and those it descends from."""

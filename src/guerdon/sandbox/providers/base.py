@@ -118,7 +118,7 @@ class Provider(ABC):
             given = stdin.encode() if isinstance(stdin, str) else stdin
         except UnicodeEncodeError:
             return Execution(
-                status="error", tier="remote", detail="the program or its input is no valid text"
+                status="error", tier="remote", detail="the program or its input is not valid text"
             )
         run = RunRequest(
             program=program,

@@ -97,7 +97,7 @@ class E2B(Provider):
     (or ``E2B_API_URL``) and ``sandbox_address`` (or ``E2B_SANDBOX_URL``) are for servers of one's own.
     ``template`` must have what the programs need: python3, node, gcc and so on.
 
-    Raises InputError where there is no key, or for what is no address.
+    Raises InputError where there is no key, or for what is not an address.
 
     >>> E2B(api_key="e2b_0123").name
     'E2B'

@@ -64,7 +64,7 @@ class Piston(Provider):
     The newest installed version of a language is taken. Older servers report no reason for a kill and
     ignore ``cpu_s``. A server keeps 1024 characters of output unless PISTON_OUTPUT_MAX_SIZE says otherwise; where
     that is less than ``output_kb``, a longer output is ``unavailable``. It adds a line break to an input that ends
-    without one. Raises InputError for what is no address.
+    without one. Raises InputError for what is not an address.
 
     >>> Piston("http://pistons.internal:2000").name
     'Piston'

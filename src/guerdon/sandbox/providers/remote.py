@@ -83,7 +83,7 @@ class RemoteExecutor(Executor):
         try:
             program = job.program.decode()
         except UnicodeDecodeError:
-            return Report(status="error", tier="remote", detail="the program is no UTF-8")
+            return Report(status="error", tier="remote", detail="the program is not UTF-8")
         done = self.provider.run(
             program,
             language=self.language,

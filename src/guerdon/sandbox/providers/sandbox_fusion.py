@@ -57,7 +57,7 @@ class SandboxFusion(Provider):
     ``api_key`` (or ``SANDBOX_FUSION_API_KEY``) goes along as a bearer token, for servers behind a gateway.
 
     The server limits time by the clock only (``wall_s``), passes no arguments, and limits memory for Python, C++,
-    Rust and Bash. Raises InputError for what is no address.
+    Rust and Bash. Raises InputError for what is not an address.
 
     >>> SandboxFusion("http://fusion.internal:8080").name
     'SandboxFusion'

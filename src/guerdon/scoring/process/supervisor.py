@@ -98,7 +98,7 @@ class WorkerSupervisor(ABC, Generic[State]):
 
     @abstractmethod
     def on_broken_connection(self, worker: State) -> None:
-        """Take that the worker sent what is no message: some code in it writes where it should not."""
+        """Take that the worker sent what is not a message: some code in it writes where it should not."""
 
     @abstractmethod
     def on_load_timeout(self, worker: State, error: DeadlineError) -> None:

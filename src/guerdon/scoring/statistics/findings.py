@@ -126,7 +126,7 @@ def _failures(stats: Statistics) -> Iterator[Finding]:
         "failures",
         _grade(share, ANY_FAILED) or "notice",
         f"{stats.failed:,} of {_counted(stats.count, 'sample')} failed ({percent(share)}): {kinds}. "
-        "They have no score and enter no figure but these.",
+        "They have no score and count in no other figure.",
         f"{advice[0].upper()}{advice[1:]}.",
     )
 

@@ -26,15 +26,15 @@ class Address:
         try:
             parts = urlsplit(text)
             good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:  # a port that is no number, say
+        except ValueError:  # a port that is not a number, say
             good = False
         if not good or re.search(r"\s", text):
             hint = "" if "://" in text else f"; did you mean http://{text}?"
-            raise InputError(f"{_shown(text)} is no address; write it as http://host:8000{hint}")
+            raise InputError(f"{_shown(text)} is not an address; write it as http://host:8000{hint}")
         if "@" in parts.netloc:
             raise InputError("an address must not hold a user name or a password; give the key as api_key=")
         if parts.query or parts.fragment:
-            raise InputError(f"{_shown(text)} is no address of a server: leave out what follows ? or #")
+            raise InputError(f"{_shown(text)} is not an address of a server: leave out what follows ? or #")
         return cls(urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", "")))
 
     def __truediv__(self, path: str) -> str:

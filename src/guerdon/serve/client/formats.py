@@ -85,9 +85,11 @@ class AdaptiveClientFormat(ClientFormat):
         if isinstance(error := value.get("error"), dict):
             raise error_from_payload(error)
         if value.get("reward", 0) is None:
-            raise InvalidResultError(f"{response.url} answered with a reward that is no finite number")
+            raise InvalidResultError(f"{response.url} answered with a reward that is not a finite number")
         if "reward" not in value:
-            raise RemoteError(f"{response.url} answered with what is no response", url=response.url)
+            raise RemoteError(
+                f"{response.url} answered with something that is not a response", url=response.url
+            )
         return read_adaptive(value, self._reward)
 
 
@@ -137,7 +139,9 @@ class RewardKitClientFormat(ClientFormat):
             kind = value.get("error_kind")
             return EvaluateResult(error=str(error), error_kind=kind if isinstance(kind, str) else "exception")
         if "score" not in value:
-            raise RemoteError(f"{response.url} answered with what is no result", url=response.url)
+            raise RemoteError(
+                f"{response.url} answered with something that is not a result", url=response.url
+            )
         if value.get("is_score_valid") is False and not value.get("metrics") and not value["score"]:
             # What its servers make of a reward that returned no result; its rewards mark low scores so, too, but
             # with metrics.

@@ -47,7 +47,7 @@ class HttpResponse:
             return from_json(self.body)
         except ValueError:
             raise RemoteError(
-                f"{self.url} answered {self.status} with what is no JSON: {_text(self.body)}",
+                f"{self.url} answered {self.status} with something that is not JSON: {_text(self.body)}",
                 url=self.url,
                 status=self.status,
             ) from None

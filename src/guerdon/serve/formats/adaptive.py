@@ -264,7 +264,7 @@ _serialize = Response.__pydantic_serializer__.to_json
 
 
 def reply_of(value: Any, identity: int | None, name: str) -> EncodedResponse | Outcome:
-    """What a RewardServer's ``score`` gave, as it goes out. Raises InvalidResultError for what is no result."""
+    """What a RewardServer's ``score`` gave, as it goes out. Raises InvalidResultError for what is not a result."""
     try:
         if type(value) is not Response:
             return _foreign_reply(value, identity, name)
@@ -272,7 +272,7 @@ def reply_of(value: Any, identity: int | None, name: str) -> EncodedResponse | O
         if identity is not None or type(fields["reward"]) is not float:
             return _own_reply(value, identity)
         body = _serialize(value)
-        # What is no number is written as these words, which a text may hold too.
+        # What is not a number is written as these words, which a text may hold too.
         if b"NaN" in body or b"Infinity" in body:
             return _own_reply(value, identity)
         return fields["reward"], body

@@ -197,7 +197,7 @@ def problems_of(error: ValidationError, *where: str | int) -> list[dict[str, Any
 
 def _detail(item: ErrorDetails, where: Sequence[str | int]) -> dict[str, Any]:
     shown = item["input"]
-    if isinstance(shown, bytes):  # the body itself, where it is no JSON
+    if isinstance(shown, bytes):  # the body itself, where it is not JSON
         shown = shown[: _SHOWN_INPUT * 4].decode(errors="replace")
     if not isinstance(shown, int | float | bool | None) and len(text := repr(shown)) > _SHOWN_INPUT:
         shown = text[:_SHOWN_INPUT] + "…"
@@ -217,7 +217,7 @@ def json_bytes(value: Any) -> bytes:
     """
     try:
         return to_json(value, fallback=str, inf_nan_mode="strings")
-    except PydanticSerializationError:  # text that is no UTF-8, as a reward's words about a model's may be
+    except PydanticSerializationError:  # text that is not UTF-8, as a reward's words about a model's may be
         return to_json(_plain(value), fallback=str, inf_nan_mode="strings")
 
 

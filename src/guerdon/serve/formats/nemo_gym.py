@@ -35,7 +35,7 @@ from guerdon.serve.formats.base import (
 from guerdon.types import Sample
 
 _GREATEST = 1e150
-"""Beyond this the square of a deviation is no number any more."""
+"""Beyond this the square of a deviation is not a number any more."""
 TASK, ROLLOUT = "_ng_task_index", "_ng_rollout_index"
 
 

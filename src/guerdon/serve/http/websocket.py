@@ -76,7 +76,7 @@ class WebSocketConnection(asyncio.Protocol):
                 426, "input", "a WebSocket handshake of version 13 is needed", version
             )
         if reply is not None or accept is None:
-            self._refuse(reply or error_reply(400, "input", "this is no handshake"))
+            self._refuse(reply or error_reply(400, "input", "this is not a handshake"))
             return
         lines = b"upgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: " + accept
         self._transport.write(b"HTTP/1.1 101 Switching Protocols\r\n" + lines + b"\r\n\r\n")

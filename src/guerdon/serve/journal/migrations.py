@@ -71,9 +71,9 @@ def check_is_journal(connection: sqlite3.Connection, path: Path) -> None:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     except sqlite3.DatabaseError as error:
-        raise InputError(f"{path} is no journal: {error}") from None
+        raise InputError(f"{path} is not a journal: {error}") from None
     if application != _APPLICATION and (application or tables):
-        raise InputError(f"{path} is no journal, but a database of something else")
+        raise InputError(f"{path} is not a journal, but a database of something else")
     if tables:
         unknown = {name for (name,) in connection.execute("SELECT name FROM migrations")} - set(MIGRATIONS)
         if unknown:

@@ -89,7 +89,7 @@ def read_journal(
     """The recorded requests that a query means, oldest first.
 
     The file may be written meanwhile: it is read a few requests at a time, which does not hold it up. Raises
-    InputError where it is no journal.
+    InputError where it is not a journal.
     """
     names = (*_SMALL, "request", "response") if bodies else _SMALL
     condition, values = query.condition()

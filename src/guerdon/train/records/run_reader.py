@@ -110,7 +110,7 @@ class RunReader:
         return found if mode is None else (one for one in found if one.mode == mode)
 
     def evaluations(self) -> list[tuple[Path, Mapping[str, Any]]]:
-        """The evaluations in the folder, by name of file; those that are no object are left out."""
+        """The evaluations in the folder, by name of file; those that are not an object are left out."""
         found: list[tuple[Path, Mapping[str, Any]]] = []
         for path in sorted(self.folder.evaluations.glob("*.json")):
             try:

@@ -225,7 +225,7 @@ def _times(seconds: float, batches: Sequence[ScoredBatch], tokens: int) -> dict[
 
 
 def _of_trainer(logs: Mapping[str, float]) -> dict[str, float]:
-    """The trainer's own figures; what is no finite number is left out."""
+    """The trainer's own figures; what is not a finite number is left out."""
     numbers = {}
     for name, value in logs.items():
         try:

@@ -32,7 +32,7 @@ def from_autoevals(scorer: Any, *, name: str | None = None, **parameters: Any) -
 
     The response is its ``output``, the ground truth its ``expected``, the prompt its ``input``; columns go by
     their names. A score of None is "does not apply", a rationale is kept as the reason. A NumericDiff reads
-    numbers from text; text that is no number fails the sample. Scorers that ask a model are async.
+    numbers from text; text that is not a number fails the sample. Scorers that ask a model are async.
 
     Raises BindingError for what is not a scorer of autoevals.
 

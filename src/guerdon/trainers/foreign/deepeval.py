@@ -77,7 +77,7 @@ def scorer_of(target: Any, fixed: Mapping[str, Any]) -> DeepEvalScorer | None:
     kinds = {b.__name__ for b in cls.__mro__ if b.__module__ == "deepeval.metrics.base_metric"}
     if "BaseArenaMetric" in kinds:
         raise BindingError(
-            f"{cls.__name__} compares several responses with each other; it is no reward for one"
+            f"{cls.__name__} compares several responses with each other; it is not a reward for one"
         )
     if not kinds & {"BaseMetric", "BaseConversationalMetric"}:
         return None

@@ -28,7 +28,7 @@ def from_openevals(
     messages, those of structured outputs the response read as JSON. Of an evaluator that gives several
     results, ``key`` says which is the score; all of them are metrics. A comment is kept as the reason.
 
-    Raises BindingError for what is no function.
+    Raises BindingError for what is not a function.
 
     Example::
 

@@ -144,7 +144,7 @@ def _held(cell: Any) -> Any:
 
 
 def _raw(cell: Any) -> Any:
-    """A cell as an engine takes it; text that is no UTF-8 goes back as the bytes that it was made of."""
+    """A cell as an engine takes it; text that is not UTF-8 goes back as the bytes that it was made of."""
     if isinstance(cell, Opaque):
         return cell.value
     if isinstance(cell, str):
