@@ -63,7 +63,7 @@ soak: $(DEV) ## Long loads, to see whether the memory of the server and of the s
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sandbox_soak.py
 
 clean: ## Remove the environment, the caches and what was built
-	@rm -rf $(VENV) .durations.json build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) .durations*.json build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.core-installed: $(DECLARED)
