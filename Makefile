@@ -14,8 +14,8 @@ LINT := $(firstword $(wildcard $(DEV)) $(VENV)/.lint-installed)
 TEST := $(firstword $(wildcard $(DEV) $(VENV)/.lint-installed) $(VENV)/.test-installed)
 CORE := $(firstword $(wildcard $(DEV) $(VENV)/.lint-installed $(VENV)/.test-installed) $(VENV)/.core-installed)
 
-# One process for each core. worksteal keeps neighbours together, so that they share what a module sets up.
-WORKERS ?= auto
+# One process for each core, eight at most. worksteal keeps neighbours together, so that they share what a module sets up.
+WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n > 8 ? 8 : n)))
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -rfEs -p support.durations --durations-file=.durations.json
 PARALLEL := -n $(WORKERS) --dist worksteal
 QUICK := not slow and not peers and not torch
@@ -46,6 +46,8 @@ peers: $(DEV) ## Make the environments of the packages that Guerdon is tried aga
 check: $(LINT) ## Lint, formatting, types, import layers, rules of the house, the generated help page
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m support.run_checks
 
+dev: $(DEV) ## Install all that development needs, with PyTorch: several gigabytes where a GPU is supported
+
 nightly: check test-all soak ## All that there is to run, some hours
 
 bench: $(DEV) ## Measure the scoring engine, the server, the clients, the sandbox and verifiers against others
@@ -61,7 +63,7 @@ soak: $(DEV) ## Long loads, to see whether the memory of the server and of the s
 	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sandbox_soak.py
 
 clean: ## Remove the environment, the caches and what was built
-	@rm -rf $(VENV) .durations.json build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) .durations*.json build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.core-installed: $(DECLARED)
@@ -81,8 +83,6 @@ $(VENV)/.lint-installed: $(DECLARED)
 	@echo "Installing guerdon with its extras, pytest, ruff and mypy: a minute or two …"
 	$(call install,.[test,lint])
 	@touch $@
-
-dev: $(DEV) ## Install all that development needs, with PyTorch: several gigabytes where a GPU is supported
 
 $(DEV): $(DECLARED)
 	$(call environment)

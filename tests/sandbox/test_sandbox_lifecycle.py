@@ -13,15 +13,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from guerdon.sandbox import NO_VERDICT, Execution, Limits, Sandbox
 from guerdon.sandbox.isolation import tiers
+from support.marks import some_of
 
 TIERS = ("native", "bubblewrap", "landlock", "none")
 GONE_S = 10.0
@@ -191,11 +191,6 @@ for _ in range(2):
 """
 
 
-def some_of(cases: Iterable[str], *quick: str) -> list[Any]:
-    """The cases as parameters, all but a few of them marked slow."""
-    return [pytest.param(case, marks=() if case in quick else pytest.mark.slow(seconds=2)) for case in cases]
-
-
 ENDS = {
     "the end of the file": ("say()", 0),
     "sys.exit": ("say(); sys.exit(3)", 3),
@@ -212,7 +207,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("end", some_of(ENDS, "an exception", "SIGKILL at work"))
+@pytest.mark.parametrize("end", some_of(ENDS, "an exception", "SIGKILL at work", seconds=2))
 def test_nothing_outlives_the_process_that_opened_it(tier: str, end: str, tmp_path: Path) -> None:
     code, status = ENDS[end]
     mounts = Path("/proc/self/mounts").read_text()
@@ -253,7 +248,7 @@ signal.signal(signal.SIGCHLD, reap)
 }
 
 
-@pytest.mark.parametrize("oddity", some_of(ODD_PARENTS, "few descriptors", "no standard streams"))
+@pytest.mark.parametrize("oddity", some_of(ODD_PARENTS, "few descriptors", "no standard streams", seconds=2))
 def test_it_works_in_processes_that_are_unlike_others(oddity: str) -> None:
     code = f"""
 import os, signal

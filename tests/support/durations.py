@@ -19,6 +19,8 @@ import pytest
 
 SLOW_SECONDS = 5.0
 SHOWN = 10
+LONG = ("slow", "peers", "torch")
+"""Marks of the tests that make test leaves out."""
 CPU = "cpu_seconds"
 
 
@@ -76,7 +78,7 @@ class Recorder(Meter):
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         test = self.tests.setdefault(report.nodeid, Duration())
         test.seconds = round(test.seconds + report.duration, 3)
-        test.slow = "slow" in report.keywords
+        test.slow = any(mark in report.keywords for mark in LONG)
         test.cpu_seconds = dict(report.user_properties).get(CPU, 0.0)  # type: ignore[assignment]
         if report.outcome != "passed":
             test.outcome = report.outcome

@@ -15,6 +15,7 @@ import pytest
 from guerdon import AsyncRewardClient
 from guerdon.errors import RewardError
 from support.interrupted_runs import MODES, SAMPLES, Notes, by_batch, failures, scored_through
+from support.marks import some_of
 from support.served import Process
 
 
@@ -82,7 +83,7 @@ class Proxy:
             await sink.wait_closed()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", some_of(MODES, "score", seconds=6))
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_server_that_comes_back(
     numbered_server: Process, notes: Notes, mode: str, number: signal.Signals
@@ -101,7 +102,7 @@ def test_a_server_that_comes_back(
         assert max(times.values()) == 1
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", some_of(MODES, "stream", seconds=6))
 def test_a_network_that_breaks(numbered_server: Process, notes: Notes, mode: str) -> None:
     with Proxy(numbered_server.port) as proxy:
 

@@ -15,6 +15,7 @@ from guerdon.errors import RewardError
 from guerdon.serve.background import BackgroundServer
 from guerdon.serve.run import serve
 from support import serve_work
+from support.marks import some_of
 from support.serve_work import call, turns
 
 
@@ -41,7 +42,7 @@ def _pid(running: BackgroundServer) -> int:
     return int(call(running.url, "/score", turns("pid")).json["reward"])
 
 
-@pytest.mark.parametrize("reward", [pid, pid_async, pid_at_once])
+@pytest.mark.parametrize("reward", some_of([pid, pid_async, pid_at_once], pid, seconds=3))
 @pytest.mark.parametrize(
     ("order", "kind", "stays"),
     [("oom", "memory", False), ("raise x", "exception", True), ("segv", "crash", False)],

@@ -10,10 +10,11 @@ from collections import Counter
 import pytest
 
 from support.interrupted_runs import MODES, SAMPLES, Notes, failures, scored_through
+from support.marks import some_of
 from support.served import Process
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", some_of(MODES, "stream", seconds=6))
 def test_a_killed_worker(numbered_server: Process, notes: Notes, mode: str) -> None:
     killed: list[int] = []
 

@@ -14,6 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from support.command_work import PATIENCE, Caller, Later, Serve, Server, ask, sample, until
+from support.marks import some_of
 
 
 def score(server: Server) -> float:
@@ -38,7 +39,7 @@ def put_after_removal(file: Path, text: str) -> None:
     write(file, text)
 
 
-@pytest.mark.parametrize("save", [write, put_in_place, put_after_removal])
+@pytest.mark.parametrize("save", some_of([write, put_in_place, put_after_removal], put_in_place, seconds=6))
 def test_a_change_is_served_and_no_request_is_refused(
     serve: Serve, save: Callable[[Path, str], None], tmp_path: Path
 ) -> None:
