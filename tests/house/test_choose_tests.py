@@ -105,7 +105,7 @@ def test_no_test_is_begun_too_late_and_none_runs_on(
     monkeypatch.setenv("GUERDON_CI", "1")
     monkeypatch.setenv("PYTEST_ADDOPTS", f"-k '{chosen}'")
     monkeypatch.setattr(choose_tests, "ROOT", tmp_path)
-    monkeypatch.setattr(choose_tests, "STOP_SECONDS", 0.0)
+    monkeypatch.setattr(choose_tests, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr(choose_tests, "SPARE_SECONDS", 0.0)
     (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text(encoding="utf-8"))
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow\n    peers\n    torch\n")
