@@ -313,7 +313,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def _provider_of(provider: Provider | str) -> Provider:
-    # What speaks HTTP is imported by those who want it only.
+    # The HTTP providers are imported only when one is chosen.
     from guerdon.sandbox.providers import provider_of
 
     return provider_of(provider)

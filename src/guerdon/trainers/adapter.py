@@ -29,7 +29,7 @@ _LARGEST = 3.4028234663852886e38
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoredBatch:
-    """What was scored in one call of a trainer's, for whoever observes it."""
+    """What was scored in one call by a trainer, for the observer."""
 
     samples: Sequence[Sample]
     results: Sequence[EvaluateResult]
@@ -86,7 +86,7 @@ class Adapter:
     the reward is no composition, which names its own. ``timeout``, ``workers``, ``concurrency`` and ``max_memory``
     are those of ``guerdon.score``. ``observe`` is called with each ScoredBatch.
 
-    Raises BindingError for a policy that is none; ResolutionError where the reward is not found.
+    Raises BindingError for an unknown policy, ResolutionError where the reward is not found.
 
     >>> from guerdon import Sample
     >>> adapter = Adapter(lambda response: float(len(response)), on_failure=0.0, workers=0)

@@ -194,7 +194,7 @@ def attempts(file: str, host: int, variables: Sequence[str]) -> dict[str, list[A
         | _on_what_is_around(variables)
         | _on_processes(file, host)
         | _on_the_kernel()
-        # The last, since whoever becomes another user is another one from there on.
+        # The last, since a change of the user holds for all later attempts.
         | _on_privileges()
     )
 

@@ -56,7 +56,7 @@ class ForkServerHandle:
         self._most_memory = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._messages = -1
-        """The memory file in which whoever fails to start leaves word."""
+        """The memory file to which a fork server that does not start writes the reason."""
         self._box: str | None = None
         self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._direct, direct = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

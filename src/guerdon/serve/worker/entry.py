@@ -31,7 +31,7 @@ _PLAIN_FIELDS = 3
 
 
 class ServeWorker(WorkerProgram):
-    """Answers calls for one reward until its socket closes or it is told to stop."""
+    """Answers calls for one reward until its socket closes or a message says to stop."""
 
     def __init__(self, reward: RewardFunction, timeout: float, concurrency: int) -> None:
         self._reward, self._timeout, self._concurrency = reward, timeout, concurrency
