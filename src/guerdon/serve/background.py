@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from guerdon.errors import CrashError, error_of_kind
+from guerdon.scoring.process.descriptors import child_fds
 from guerdon.serve.child_process import STOP_SECONDS, ServerProcess, ServerProgram, StopSignals
 from guerdon.serve.launch import RewardSpec, bind_socket, new_server, server_url
 from guerdon.serve.options import ServeOptions
@@ -113,5 +114,5 @@ def _control_of(host: InProcessHost | None) -> Iterator[int | None]:
         return
     host_end, server_end = socket.socketpair()
     host.listen(host_end)
-    with server_end:
-        yield server_end.fileno()
+    with server_end, child_fds([server_end.fileno()]) as (control_fd,):
+        yield control_fd

@@ -20,9 +20,10 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from guerdon.errors import RewardError, kind_of
+from guerdon.scoring.process.descriptors import child_fds, output_stream
 from guerdon.scoring.process.ipc import FrameDecoder, frame
 
 if TYPE_CHECKING:
@@ -70,19 +71,19 @@ class ServerProcess:
         listener: socket.socket,
         *,
         pass_fds: Sequence[int] = (),
-        stdout: IO[str] | None = None,
+        stdout: int = 1,
     ) -> None:
         self.started = time.time_ns()
         self._frames = FrameDecoder()
         message = frame(program)
         self._link, child_end = socket.socketpair()
-        with child_end:
-            numbers = child_end.fileno(), listener.fileno()
+        with child_end, child_fds((child_end.fileno(), listener.fileno())) as numbers:
             path = [entry or os.getcwd() for entry in sys.path]
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _BOOT, *map(str, numbers), json.dumps(path)],
                 stdin=subprocess.DEVNULL,
-                stdout=stdout,
+                stdout=output_stream(stdout),
+                stderr=output_stream(2),
                 pass_fds=(*numbers, *pass_fds),
                 start_new_session=True,  # Ctrl-C goes to the parent, which passes it on
             )

@@ -8,7 +8,6 @@ that ended a run in good health are kept for the next run of the same reward.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -24,6 +23,7 @@ from guerdon.errors import BindingError, CrashError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.modules import loaded_files
 from guerdon.scoring.process.channel import Channel, Ends
+from guerdon.scoring.process.descriptors import child_fds, output_stream
 from guerdon.scoring.process.program import WorkerProgram
 from guerdon.scoring.process.spawner import spawner
 
@@ -129,14 +129,8 @@ class WorkerProcess(Channel):
 def _start(fd: int, status_fd: int) -> subprocess.Popen[bytes]:
     path = [entry or _working_directory() for entry in sys.path]
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
-    with contextlib.ExitStack() as stack:
-        # A process without standard streams has other files under the numbers 0 to 2, where a child has its
-        # standard streams.
-        passed = []
-        for given in (fd, status_fd):
-            passed.append(fcntl.fcntl(given, fcntl.F_DUPFD_CLOEXEC, 3))
-            stack.callback(os.close, passed[-1])
-        output = _stderr()
+    with child_fds((fd, status_fd)) as passed:
+        output = output_stream(2)
         return subprocess.Popen(
             [sys.executable, "-c", _BOOT, *map(str, passed), str(os.getpid()), json.dumps(path)],
             stdin=subprocess.DEVNULL,
@@ -146,14 +140,6 @@ def _start(fd: int, status_fd: int) -> subprocess.Popen[bytes]:
             start_new_session=True,
             env=environment,
         )
-
-
-def _stderr() -> int:
-    with contextlib.suppress(OSError):
-        if sys.__stderr__ is not None:  # else 2 is the number of some other file
-            os.fstat(2)
-            return 2
-    return subprocess.DEVNULL
 
 
 def _working_directory() -> str:

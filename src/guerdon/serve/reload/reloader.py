@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import select
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -122,7 +121,7 @@ class Reloader:
 
     def _start(self) -> ServerProcess:
         # What a reward prints when it is imported goes to standard error.
-        return ServerProcess(self._program, self._listener, stdout=sys.__stderr__)
+        return ServerProcess(self._program, self._listener, stdout=2)
 
     def _step(self) -> None:
         """Handle what the servers report, and look at the files."""
