@@ -16,14 +16,14 @@ _TEXT = frozenset({"UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"})
 _HARMLESS = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "STOP"})
 
 
-def unfolded(text: str) -> str:
+def decompressed(text: str) -> str:
     """The JSON text in a ``private_test_cases`` column.
 
     A pickle may hold code that runs when it is loaded, so this one is not loaded: its instructions are read,
     and only those are accepted that make a single string. Raises InputError for anything else.
 
     >>> import pickle
-    >>> unfolded(base64.b64encode(zlib.compress(pickle.dumps("[]"))).decode())
+    >>> decompressed(base64.b64encode(zlib.compress(pickle.dumps("[]"))).decode())
     '[]'
     """
     try:
