@@ -180,7 +180,7 @@ class Loaded:
         (packed(Loaded()), "it is not loaded"),
         (packed(["[]"]), "it is not loaded"),
         (packed(5), "it is not loaded"),
-        (base64.b64encode(zlib.compress(b"no pickle")).decode(), "no pickle"),
+        (base64.b64encode(zlib.compress(b"no pickle")).decode(), "not a pickle"),
         (base64.b64encode(zlib.compress(pickle.dumps("[]"))[:-4]).decode(), "cut off"),
         (base64.b64encode(b"not compressed").decode(), "neither JSON nor base64"),
     ],

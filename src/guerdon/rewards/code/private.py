@@ -33,7 +33,7 @@ def decompressed(text: str) -> str:
     except (binascii.Error, ValueError, zlib.error):
         raise InputError("private_test_cases is neither JSON nor base64 of compressed data") from None
     if not unpacker.eof:
-        raise InputError(f"private_test_cases is cut off, or unfolds to more than {MAX_BYTES >> 20} MiB")
+        raise InputError(f"private_test_cases is cut off, or decompresses to more than {MAX_BYTES >> 20} MiB")
     return _only_text(data)
 
 
@@ -51,7 +51,7 @@ def _only_text(data: bytes) -> str:
     except InputError:
         raise
     except (ValueError, KeyError, IndexError):  # what pickletools raises for bytes that are not a pickle
-        raise InputError("private_test_cases unfolds to something that is not a pickle") from None
+        raise InputError("private_test_cases decompresses to something that is not a pickle") from None
     if len(found) != 1:
         raise InputError(f"private_test_cases holds {len(found)} texts, not one")
     return found[0]
