@@ -95,7 +95,7 @@ def parse_bool(value: str | bool) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class EnvironmentSetting:
     """One row of the table."""
 
     name: str
@@ -109,17 +109,23 @@ class Setting:
         return f"GUERDON_{self.name.upper()}"
 
 
-SETTINGS: Mapping[str, Setting] = {
+SETTINGS: Mapping[str, EnvironmentSetting] = {
     s.name: s
     for s in (
-        Setting("timeout", parse_seconds, 10.0, "Seconds that one sample may take."),
-        Setting("workers", parse_count, None, "Worker processes; 0 scores in this process."),
-        Setting("concurrency", parse_positive, 64, "Calls of an async reward in flight at once."),
-        Setting("max_memory", parse_bytes, 4 * 2**30, "Memory that one worker may grow by, such as 2GB."),
-        Setting("load_timeout", parse_seconds, 120.0, "Seconds that a worker may take to load a reward."),
-        Setting("base_url", str.strip, None, "Address of the reward server, such as http://host:8000."),
-        Setting("api_key", str.strip, None, "Key that reward servers are called with."),
-        Setting("debug", parse_bool, False, "Show tracebacks of errors."),
+        EnvironmentSetting("timeout", parse_seconds, 10.0, "Seconds that one sample may take."),
+        EnvironmentSetting("workers", parse_count, None, "Worker processes; 0 scores in this process."),
+        EnvironmentSetting("concurrency", parse_positive, 64, "Calls of an async reward in flight at once."),
+        EnvironmentSetting(
+            "max_memory", parse_bytes, 4 * 2**30, "Memory that one worker may grow by, such as 2GB."
+        ),
+        EnvironmentSetting(
+            "load_timeout", parse_seconds, 120.0, "Seconds that a worker may take to load a reward."
+        ),
+        EnvironmentSetting(
+            "base_url", str.strip, None, "Address of the reward server, such as http://host:8000."
+        ),
+        EnvironmentSetting("api_key", str.strip, None, "Key that reward servers are called with."),
+        EnvironmentSetting("debug", parse_bool, False, "Show tracebacks of errors."),
     )
 }
 

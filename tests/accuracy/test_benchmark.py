@@ -130,7 +130,7 @@ def test_parameters_and_threshold(suite: Make, reward: str) -> None:
     assert run(strict)[0].counts.precision.n == 0
 
 
-def test_peers_stand_beside(suite: Make) -> None:
+def test_external_verifiers_are_measured_too(suite: Make) -> None:
     exact, theirs, absent = run(
         suite(external(verdicts.even), external(verdicts.even, "gone", "no_such_package"))
     )

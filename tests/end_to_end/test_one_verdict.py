@@ -12,7 +12,7 @@ from websockets.sync.client import connect
 
 import guerdon
 from guerdon import EvaluateResult, RewardFunction
-from guerdon.scoring.outcome import Metric, Outcome, pack
+from guerdon.scoring.outcome import Outcome, PackedMetric, pack
 from guerdon.serve.background import BackgroundServer
 from guerdon.serve.formats.v1 import outcome_of_result
 from guerdon.serve.run import serve
@@ -171,7 +171,7 @@ def test_verdicts_in_adaptives_form(
 
 def test_the_hand_written_verdicts(expected: dict[tuple[str, str], Outcome]) -> None:
     assert expected["act", "abc"] == Outcome(3.0)
-    metrics: dict[str, Metric] = {"a": (0.25, True, "fine", None), "b": (0.75, False, "so so", None)}
+    metrics: dict[str, PackedMetric] = {"a": (0.25, True, "fine", None), "b": (0.75, False, "so so", None)}
     assert expected["act", "rich"] == Outcome(0.5, "half", metrics)
     kinds = [expected["act", text].kind for text in TEXTS]
     assert kinds == [

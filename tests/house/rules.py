@@ -148,12 +148,20 @@ def banned_names() -> Iterator[str]:
             yield f"{place(path)}: the module's name"
         for node in ast.walk(tree):
             for kind, name, line in _identifiers(node):
+                # A type variable or an alias of a type is called like a class.
+                if kind == "variable" and _is_class_name(name):
+                    kind = "class"
                 bare = name.lstrip("_") if kind == "class" else name
                 banned = BANNED_CLASSES if kind == "class" else BANNED_FUNCTIONS
                 if kind not in ("class", "function"):
                     banned = banned - {"bound", "made", "named", "picture"}
                 if bare in banned or set(words(name)) & BANNED_PARTS:
                     yield f"{place(path, line)}: {kind} {name}"
+
+
+def _is_class_name(name: str) -> bool:
+    """Whether a variable is called like a class, ``EncodedResponse`` unlike ``_PART_SECONDS``."""
+    return re.match(r"_?[A-Z][A-Za-z0-9]*[a-z]", name) is not None
 
 
 def _identifiers(node: ast.AST) -> Iterator[tuple[str, str, int]]:

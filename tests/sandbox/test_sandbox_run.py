@@ -316,7 +316,7 @@ def test_all_tests_together_may_take_so_long(sandbox: Sandbox, name: str) -> Non
     program, tests, options = PATIENCE[name]
     sandbox.run("pass")
     started = time.monotonic()
-    results = sandbox.run_tests(program, tests, patience_s=0.8, **options)  # type: ignore[arg-type]
+    results = sandbox.run_tests(program, tests, total_wall_s=0.8, **options)  # type: ignore[arg-type]
     assert time.monotonic() - started < 4
     assert len(results) == len(tests)
     assert (results[-1].passed, results[-1].status, results[-1].tier) == (False, "timeout", sandbox.tier)
@@ -325,13 +325,16 @@ def test_all_tests_together_may_take_so_long(sandbox: Sandbox, name: str) -> Non
 
 def test_patience_that_ends_before_the_program_has_begun(sandbox: Sandbox) -> None:
     started = time.monotonic()
-    (result,) = sandbox.run_tests("import time; time.sleep(8)", [StdinTest("", "")], patience_s=1e-6)
+    (result,) = sandbox.run_tests("import time; time.sleep(8)", [StdinTest("", "")], total_wall_s=1e-6)
     assert (result.status, time.monotonic() - started < 4) == ("timeout", True)
 
 
 def test_what_is_patience() -> None:
-    with Sandbox() as sandbox, pytest.raises(InputError, match="patience_s must be a number above 0, not 0"):
-        sandbox.run_tests("pass", [StdinTest("", "")], patience_s=0)
+    with (
+        Sandbox() as sandbox,
+        pytest.raises(InputError, match="total_wall_s must be a number above 0, not 0"),
+    ):
+        sandbox.run_tests("pass", [StdinTest("", "")], total_wall_s=0)
 
 
 def test_from_many_threads(sandbox: Sandbox) -> None:

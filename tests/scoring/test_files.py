@@ -113,11 +113,11 @@ def test_parameters_of_any_kind_are_written(tmp_path: Path, name: str) -> None:
     guerdon.score(odd, ["x"], output=tmp_path / f"again.{name}", resume=True, workers=0, limit=limit)
 
 
-def test_an_existing_file_is_kept_unless_told(tmp_path: Path) -> None:
+def test_an_existing_file_is_kept_without_overwrite(tmp_path: Path) -> None:
     path = tmp_path / "scores.jsonl"
     guerdon.score(digits, rows(3), output=path, workers=0)
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"exists already; complete it with --resume or start anew"):
+    with pytest.raises(InputError, match=r"exists already; complete it with --resume or start again"):
         guerdon.score(digits, rows(3), output=path, workers=0)
     assert path.read_bytes() == before
     guerdon.score(digits, rows(2), output=path, overwrite=True, workers=0)

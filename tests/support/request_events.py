@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from guerdon.serve.http.recorders import RefusedRequest, RequestEvent
-from guerdon.serve.http.replies import Headers
+from guerdon.serve.http.replies import HeaderPairs
 from guerdon.serve.messages import WorkerReply
 
 
@@ -19,7 +19,7 @@ def request_event(
     samples: int = 0,
     failures: int = 0,
     client: str = "",
-    headers: Headers = (),
+    headers: HeaderPairs = (),
 ) -> RequestEvent:
     """A POST request, ``samples`` of which were scored and ``failures`` failed."""
     request = RefusedRequest("POST", request_id, client, headers)

@@ -19,7 +19,7 @@ from guerdon.accuracy.suite import CatalogueVerifier, ExternalVerifier, Labelled
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import get_reward_function
 
-Verdict = Callable[[Mapping[str, Any]], bool | None]
+VerdictFunction = Callable[[Mapping[str, Any]], bool | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def resolve_external(external: ExternalVerifier, example: Mapping[str, Any]) -> 
 class ExternalVerdict:
     """Another project's verdict as a reward: 1, 0, or None where it decides nothing."""
 
-    def __init__(self, verdict: Verdict, example: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, verdict: VerdictFunction, example: Mapping[str, Any] | None = None) -> None:
         self._verdict, self._example = verdict, example
 
     def __call__(self, case: Mapping[str, Any]) -> float | None:
@@ -97,7 +97,7 @@ class ExternalVerdict:
         return _loaded, (self._verdict, self._example)
 
 
-def _loaded(verdict: Verdict, example: Mapping[str, Any] | None) -> ExternalVerdict:
+def _loaded(verdict: VerdictFunction, example: Mapping[str, Any] | None) -> ExternalVerdict:
     # Its imports take seconds, and must count as loading and not against the deadline of the first case.
     if example is not None:
         with contextlib.suppress(Exception):  # what it raises on a case is recorded when the case is scored

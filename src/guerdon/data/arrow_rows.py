@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from guerdon.data.files import Item, ReadContext
+from guerdon.data.files import ReadContext, ReadRow
 from guerdon.data.rows import quoted
 from guerdon.errors import InputError, MissingExtraError
 
@@ -27,7 +27,7 @@ def optional(module: str, what: str) -> Any:
         raise MissingExtraError.of("data", what) from error
 
 
-def read_parquet(path: Path, context: ReadContext) -> Iterator[Item]:
+def read_parquet(path: Path, context: ReadContext) -> Iterator[ReadRow]:
     """The rows of a Parquet file, a batch at a time.
 
     Raises InputError if it is none or lacks columns, MissingExtraError without pyarrow.
@@ -45,7 +45,7 @@ def read_parquet(path: Path, context: ReadContext) -> Iterator[Item]:
         yield from table_rows(batches, file.schema_arrow, context, scale)
 
 
-def read_arrow(path: Path, context: ReadContext) -> Iterator[Item]:
+def read_arrow(path: Path, context: ReadContext) -> Iterator[ReadRow]:
     """The rows of an Arrow file in the stream format, which ``datasets`` saves, or the file format.
 
     Raises InputError if it is none or lacks columns, MissingExtraError without pyarrow.
@@ -69,7 +69,7 @@ def read_arrow(path: Path, context: ReadContext) -> Iterator[Item]:
 
 def table_rows(
     batches: Iterator[Any], schema: Any, context: ReadContext, scale: float | None = None
-) -> Iterator[Item]:
+) -> Iterator[ReadRow]:
     """The rows of record batches or tables; with ``scale``, the position is the row number times that.
 
     Nulls inside messages are left out: a table has every key of every message, as null where it was

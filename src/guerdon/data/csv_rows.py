@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from guerdon.data.files import MAX_LINE, DamagedError, Item, ReadContext, lines_of, opened, too_long
+from guerdon.data.files import MAX_LINE, DamagedError, ReadContext, ReadRow, lines_of, opened, too_long
 from guerdon.data.json_rows import invalid_utf8
 from guerdon.data.rows import BadRow, quoted
 from guerdon.errors import InputError
@@ -50,7 +50,7 @@ class _Text:
         self.problem = None
 
 
-def read_csv(path: Path, context: ReadContext, max_line: int = MAX_LINE) -> Iterator[Item]:
+def read_csv(path: Path, context: ReadContext, max_line: int = MAX_LINE) -> Iterator[ReadRow]:
     """The rows of a CSV file, a row at a time; fields are text.
 
     An empty ``id`` is none.
@@ -129,7 +129,7 @@ def _header(first: tuple[int, list[str]] | BadRow, context: ReadContext) -> list
     return header
 
 
-def _row(line: int, fields: list[str], header: list[str], context: ReadContext) -> Item:
+def _row(line: int, fields: list[str], header: list[str], context: ReadContext) -> ReadRow:
     row: dict[str, Any] = dict(zip(header, fields, strict=False))
     if len(fields) != len(header):
         reason = f"{len(fields)} fields, where the first row names {len(header)} columns"

@@ -69,7 +69,7 @@ class Dataset:
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """The rows in chat form, which ``score`` takes too, at less than half the cost of samples.
 
-        Messages are not looked at: this is for data that ``check`` has passed. Raises as iteration does.
+        Messages are not checked: this is for data that ``check`` has passed. Raises as iteration does.
         """
         return self._all(self._columns.row)
 

@@ -49,7 +49,7 @@ class ReadContext:
         return BadRow(self.name, line, reason, row, text, self.unit)
 
 
-Item = tuple[int, dict[str, Any]] | BadRow
+ReadRow = tuple[int, dict[str, Any]] | BadRow
 """What a reader yields: the number and the columns of a row, or what is wrong with it."""
 
 

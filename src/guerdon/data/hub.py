@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from guerdon.data.arrow_rows import optional, table_rows
-from guerdon.data.files import Item, ReadContext
+from guerdon.data.files import ReadContext, ReadRow
 from guerdon.errors import InputError, RewardError
 
 _ID = re.compile(r"(?P<id>[A-Za-z0-9][\w.-]*/[\w.-]+)(?::(?P<config>[\w.-]+))?")
@@ -34,7 +34,7 @@ class HubSource:
         self._dataset = _load(source, split)
         self.size: int = self._dataset.num_rows
 
-    def rows(self, context: ReadContext) -> Iterator[Item]:
+    def rows(self, context: ReadContext) -> Iterator[ReadRow]:
         """The rows of the split."""
         plain = self._dataset.with_format("arrow")
         batches = plain.iter(batch_size=512)

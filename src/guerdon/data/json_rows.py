@@ -12,8 +12,8 @@ from guerdon.data.files import (
     BLANK,
     MAX_LINE,
     DamagedError,
-    Item,
     ReadContext,
+    ReadRow,
     damage,
     lines_of,
     opened,
@@ -132,7 +132,7 @@ def not_an_object(value: Any) -> str:
     return f"a row must be an object, not {_NAMES.get(type(value), 'null')}"
 
 
-def read_json_lines(path: Path, context: ReadContext, max_line: int = MAX_LINE) -> Iterator[Item]:
+def read_json_lines(path: Path, context: ReadContext, max_line: int = MAX_LINE) -> Iterator[ReadRow]:
     """The rows of a JSON Lines file, a line at a time."""
     number = 0
     try:
@@ -163,7 +163,7 @@ def _document_hint(first: bytes) -> str:
     return "; if the file is one JSON document, give it the extension .json" if looks else ""
 
 
-def read_json(path: Path, context: ReadContext, max_bytes: int = MAX_DOCUMENT) -> Iterator[Item]:
+def read_json(path: Path, context: ReadContext, max_bytes: int = MAX_DOCUMENT) -> Iterator[ReadRow]:
     """The rows of a JSON file: a list of objects, one object, or in fact JSON Lines.
 
     A document is held in memory as a whole, its rows are not. Rows are numbered, not lines, unless the
@@ -209,7 +209,7 @@ def _is_lines(path: Path, context: ReadContext) -> bool:
     return False
 
 
-def _rows_of_document(text: str, context: ReadContext) -> Iterator[Item]:
+def _rows_of_document(text: str, context: ReadContext) -> Iterator[ReadRow]:
     """The rows, parsed one by one; after a row that is not JSON there is no telling where the next starts."""
     at = _skip(text, 0)
     if at == len(text):

@@ -16,12 +16,12 @@ from typing import BinaryIO, Protocol
 
 from guerdon.data.arrow_rows import read_arrow, read_parquet
 from guerdon.data.csv_rows import read_csv
-from guerdon.data.files import Item, ReadContext
+from guerdon.data.files import ReadContext, ReadRow
 from guerdon.data.hub import HubSource, is_hub_id
 from guerdon.data.json_rows import read_json, read_json_lines
 from guerdon.errors import InputError
 
-Reader = Callable[[Path, ReadContext], Iterator[Item]]
+Reader = Callable[[Path, ReadContext], Iterator[ReadRow]]
 
 READERS: dict[str, Reader] = {
     ".jsonl": read_json_lines,
@@ -49,7 +49,7 @@ class RowSource(Protocol):
     size: int
     """Bytes, or rows where it is not a file: what a ReadContext's position counts up to."""
 
-    def rows(self, context: ReadContext) -> Iterator[Item]:
+    def rows(self, context: ReadContext) -> Iterator[ReadRow]:
         """The rows from the first on; may be called again."""
         ...
 
@@ -63,7 +63,7 @@ class FileSource:
         self.size = path.stat().st_size
         self._reader = reader
 
-    def rows(self, context: ReadContext) -> Iterator[Item]:
+    def rows(self, context: ReadContext) -> Iterator[ReadRow]:
         """The rows of the file; raises InputError where it cannot be read."""
         try:
             yield from self._reader(self.path, context)

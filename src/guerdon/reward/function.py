@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the default makes a bare RewardFunction one of anything
 
     Operand: TypeAlias = "RewardFunction | float | Callable[..., Any]"
-    Verdict = TypeVar("Verdict", default=Any, covariant=True)
+    ResultT = TypeVar("ResultT", default=Any, covariant=True)
 else:
     from typing import TypeVar
 
-    Verdict = TypeVar("Verdict")
+    ResultT = TypeVar("ResultT")
 
 
-class RewardFunction(DirectCall, TrainerMethods, Generic[Verdict]):
+class RewardFunction(DirectCall, TrainerMethods, Generic[ResultT]):
     """A reward, whatever is behind it: a function in any calling convention, a class, a composition, a server.
 
     Called like the function, it gives an EvaluateResult; an exception inside becomes a result whose
@@ -134,7 +134,7 @@ class RewardFunction(DirectCall, TrainerMethods, Generic[Verdict]):
         """The same reward under another name, which is the name of its metric in a composition."""
         return RewardFunction.of_scorer(self._scorer, replace(self.options, name=name))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Verdict:
+    def __call__(self, *args: Any, **kwargs: Any) -> ResultT:
         """Call the reward as the function is called, by position or by name.
 
         Gives an EvaluateResult; an awaitable of one where the reward is async; a list where it scores
@@ -142,7 +142,7 @@ class RewardFunction(DirectCall, TrainerMethods, Generic[Verdict]):
         killed when it overruns, unless the reward ``enforces_timeout``. Raises BindingError and InputError for
         arguments that do not fit.
         """
-        return cast("Verdict", self._called(args, kwargs))
+        return cast("ResultT", self._called(args, kwargs))
 
     def __get__(self, instance: Any, owner: type | None = None) -> RewardFunction:
         """As a method, the reward is bound to its instance like any function."""

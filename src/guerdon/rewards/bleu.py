@@ -34,7 +34,7 @@ def bleu(
     """Scores the sentence BLEU of the response against its references, from 0 to 1.
 
     References come from ``ground_truth`` and the column ``references``; several are used together, as BLEU
-    defines it. What stands before ``</think>`` is not looked at.
+    defines it. Text before ``</think>`` is ignored.
 
     A response of more than twenty times the reference's length and 10,000 characters is compared in that much
     of its beginning; the rest counts as words in vain.

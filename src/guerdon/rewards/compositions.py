@@ -125,7 +125,7 @@ def accuracy_format(
 
     Source: the rule-based reward of DeepSeek-R1 (Guo et al. 2025).
 
-    Raises InputError for a template that is none or a weight that is not a number, BindingError for a parameter that
+    Raises InputError for an invalid template or a weight that is not a number, BindingError for a parameter that
     ``accuracy`` lacks.
 
     >>> import guerdon

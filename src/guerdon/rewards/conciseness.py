@@ -26,8 +26,8 @@ def conciseness(
 
     So twice as long earns half and ten times as long a tenth: every word less is worth something, however long
     the response is, and no response earns nothing for its length alone. A response without any letter or digit
-    says nothing, and earns 0. Whether what it says is right is not looked at: multiply it with a reward
-    that does.
+    says nothing, and earns 0. Correctness does not count: multiply it with a reward
+    for that.
 
     ``unit`` is ``words``, ``characters``, or the ``tokens`` of ``tokenizer``, as for the reward ``length``.
 

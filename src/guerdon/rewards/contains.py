@@ -28,7 +28,7 @@ def contains(
 
     Words match as wholes and in their order: ``art`` is not in "party", ``5`` not in "15" or "-5". Case,
     accents of composition, articles and punctuation between words do not count. Scripts without spaces are
-    matched by character. What stands before ``</think>`` and in comments of HTML is not looked at; of
+    matched by character. Text before ``</think>`` and in HTML comments is ignored; of
     a response of more than 100,000 characters the last count.
 
     ``need="all"`` wants every accepted answer in the response, not just one.

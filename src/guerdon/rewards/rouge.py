@@ -41,7 +41,7 @@ def rouge(
     ``tokenizer="ascii"`` is that of the original: only a–z and digits are words. ``unicode`` has the words of
     every script, and characters where a script has no spaces.
 
-    What stands before ``</think>`` is not looked at. A response of more than four times the reference's
+    Text before ``</think>`` is ignored. A response of more than four times the reference's
     length and 10,000 characters is compared in that much of its beginning; the rest counts as words in
     vain.
 

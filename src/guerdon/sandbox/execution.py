@@ -74,7 +74,7 @@ class SandboxJob:
     """Whether it holds what is expected of a program, as a checker's job does: it must not leave this machine."""
     steps: int = 1
     """How many tests share the process. Each answer that it writes restarts the clocks of ``limits``."""
-    patience_s: float | None = None
+    total_wall_s: float | None = None
     """Seconds by the clock for all steps together; None for as many as the limits of the steps add up to."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from guerdon.errors import InputError
 
 LONGEST_S = 10_000
-"""Seconds that a limit of time may be; clocks of the kernel count so many, for every step of a job."""
+"""The largest value of a limit, in its unit: the kernel's clocks hold no more seconds."""
 LARGEST = 1_000_000_000
 
 

@@ -172,13 +172,13 @@ class Sandbox:
         stop_on_failure: bool = False,
         files: Files | None = None,
         limits: Limits | None = None,
-        patience_s: float | None = None,
+        total_wall_s: float | None = None,
         tuples_as_lists: bool = False,
     ) -> list[TestResult]:
         """Tests a program, each test with its own ``limits``; the results are in the tests' order.
 
         ``compare`` says when output is as expected (see Comparison). With ``stop_on_failure`` the list ends
-        with the first test that failed. With ``patience_s`` all runs of the program together may take so many
+        with the first test that failed. With ``total_wall_s`` all runs of the program together may take so many
         seconds by the clock; the tests that are left then fail with the status ``timeout``. ``tuples_as_lists``
         lets a call return a tuple where a list is expected, for data whose JSON knows no tuples. A result whose
         status is ``worker_lost`` or ``unavailable`` says nothing of the program. In languages other than Python
@@ -211,7 +211,7 @@ class Sandbox:
             stop_on_failure=stop_on_failure,
             files=laid_out,
             limits=limits or self.limits,
-            patience_s=patience_s,
+            total_wall_s=total_wall_s,
             tuples_as_lists=tuples_as_lists,
         )
 
@@ -313,7 +313,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def _provider_of(provider: Provider | str) -> Provider:
-    # What speaks HTTP is imported by those who want it only.
+    # The HTTP providers are imported only when one is chosen.
     from guerdon.sandbox.providers import provider_of
 
     return provider_of(provider)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from guerdon.types import EvaluateResult, MetricResult, Provenance, StepOutput
 
-Metric = tuple[float, bool | None, str | None, float | None]
+PackedMetric = tuple[float, bool | None, str | None, float | None]
 """score, success, reason, weight"""
 
 
@@ -16,7 +16,7 @@ class Outcome(NamedTuple):
 
     score: float | None
     reason: str | None = None
-    metrics: dict[str, Metric] | None = None
+    metrics: dict[str, PackedMetric] | None = None
     steps: list[dict[str, Any]] | None = None
     error: str | None = None
     kind: str | None = None
@@ -67,7 +67,7 @@ def failure(kind: str, error: str) -> Outcome:
     return Outcome(None, error=error, kind=kind)
 
 
-def metrics_as_dicts(metrics: Mapping[str, Metric] | None) -> dict[str, dict[str, Any]]:
+def metrics_as_dicts(metrics: Mapping[str, PackedMetric] | None) -> dict[str, dict[str, Any]]:
     """Metrics as they are written to a file; what is absent is left out.
 
     >>> metrics_as_dicts({"length": (0.5, None, "12 words", None)})
@@ -80,7 +80,7 @@ def metrics_as_dicts(metrics: Mapping[str, Metric] | None) -> dict[str, dict[str
     }
 
 
-def metrics_from_dicts(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Metric] | None:
+def metrics_from_dicts(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, PackedMetric] | None:
     """The inverse of ``metrics_as_dicts``."""
     return {
         name: (m["score"], m.get("success"), m.get("reason"), m.get("weight")) for name, m in metrics.items()

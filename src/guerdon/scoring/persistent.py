@@ -29,7 +29,7 @@ from guerdon.scoring.outcome import Outcome, unpack
 from guerdon.scoring.process.worker_process import WorkerSpec
 from guerdon.types import EvaluateResult, Provenance, Sample
 
-Answer = Future[EvaluateResult]
+PendingResult = Future[EvaluateResult]
 _JOIN_SECONDS = 5.0
 _GATHER_SECONDS = 0.005
 """How long a batch that is not full waits for one more sample."""
@@ -56,7 +56,7 @@ class PersistentEngine:
                 if not reward.is_async:
                     raise
 
-    def submit(self, samples: Sequence[Sample]) -> list[Answer]:
+    def submit(self, samples: Sequence[Sample]) -> list[PendingResult]:
         """A future for each sample, in their order."""
         if self._spec is None:
             return [self._here(sample) for sample in samples]
@@ -75,10 +75,10 @@ class PersistentEngine:
                 self._thread.close()
                 self._thread = None
 
-    def _here(self, sample: Sample) -> Answer:
+    def _here(self, sample: Sample) -> PendingResult:
         if self._reward.is_async:
             return asyncio.run_coroutine_threadsafe(self._awaited(sample), background_loop())
-        answer: Answer = Future()
+        answer: PendingResult = Future()
         (outcome,) = score_samples(self._reward, [sample])
         answer.set_result(unpack(outcome, self._reward.provenance))
         return answer
@@ -137,7 +137,7 @@ class EngineThread:
         self._made_by: Provenance = reward.provenance
         self._name = reward.name
         self._numbers = itertools.count()
-        self._waiting: dict[int, Answer] = {}
+        self._waiting: dict[int, PendingResult] = {}
         self._source: queue.SimpleQueue[PendingSample | None] = queue.SimpleQueue()
         self._engine = PersistentPoolEngine(reward, self._source, limits, spec, self._is_wanted)
         self._lock = threading.Lock()
@@ -145,8 +145,8 @@ class EngineThread:
         self._thread.start()
         _threads.add(self)
 
-    def put(self, sample: Sample) -> Answer:
-        answer: Answer = Future()
+    def put(self, sample: Sample) -> PendingResult:
+        answer: PendingResult = Future()
         with self._lock:
             if self.ended:
                 answer.set_exception(CrashError(f"the engine of {self._name} was closed"))
@@ -189,7 +189,7 @@ class EngineThread:
         with self._lock:
             self.ended = True
             left, self._waiting = self._waiting, {}
-        self._source.put(None)  # else whoever reads it would wait for ever where the engine broke off
+        self._source.put(None)  # else its reader would wait forever after the engine broke off
         error = error or CrashError(f"the engine of {self._name} was closed")
         for answer in left.values():
             with contextlib.suppress(InvalidStateError):

@@ -72,7 +72,7 @@ class Prefetcher(Generic[T]):
             for item in self._source:
                 if not self._put(item):
                     break
-        except BaseException as raised:  # the edge of the thread: whoever takes raises it
+        except BaseException as raised:  # the edge of the thread: ``take`` raises it
             error = raised
         with self._changed:
             self._error, self._ended = error, True

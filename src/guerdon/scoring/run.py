@@ -257,7 +257,7 @@ def _until(samples: Iterable[Any], stop: threading.Event) -> Iterable[Any]:
 
 
 class _Stoppable:
-    """A sized collection whose iteration ends early once it is told to."""
+    """A sized collection whose iteration can be stopped early."""
 
     def __init__(self, samples: Any, stop: threading.Event) -> None:
         self._samples, self._stop = samples, stop

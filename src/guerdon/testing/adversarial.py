@@ -111,7 +111,7 @@ def _numbers() -> Mapping[str, str]:
 
 
 def _forged() -> Mapping[str, str]:
-    """What speaks to the machinery instead of answering."""
+    """Responses aimed at the program that reads them instead of answering."""
     return {
         "a format string": "%s%s%n {0.__class__.__mro__} {} ${HOME}",
         "a template": "{{7*7}} <%= 7*7 %> #{7*7}",

@@ -29,7 +29,7 @@ _LARGEST = 3.4028234663852886e38
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoredBatch:
-    """What was scored in one call of a trainer's, for whoever observes it."""
+    """What was scored in one call by a trainer, for the observer."""
 
     samples: Sequence[Sample]
     results: Sequence[EvaluateResult]
@@ -86,7 +86,7 @@ class Adapter:
     the reward is no composition, which names its own. ``timeout``, ``workers``, ``concurrency`` and ``max_memory``
     are those of ``guerdon.score``. ``observe`` is called with each ScoredBatch.
 
-    Raises BindingError for a policy that is none; ResolutionError where the reward is not found.
+    Raises BindingError for an unknown policy, ResolutionError where the reward is not found.
 
     >>> from guerdon import Sample
     >>> adapter = Adapter(lambda response: float(len(response)), on_failure=0.0, workers=0)
@@ -123,7 +123,7 @@ class Adapter:
         )
         self._limits = limits_of(self.reward, self._options, None)
         self._checked = False
-        self._standing: PersistentEngine | None = None
+        self._engine: PersistentEngine | None = None
         self._lock = threading.Lock()
 
     # Scoring.
@@ -153,7 +153,7 @@ class Adapter:
         elif self._limits.workers == 0 and not self.reward.is_async:
             results = await asyncio.to_thread(self._awaited, samples)
         else:
-            answers = self._stand().submit(samples)
+            answers = self._ensure_engine().submit(samples)
             results = list(await asyncio.gather(*map(asyncio.wrap_future, answers)))
         self._end(samples, results, started, step, mode)
         return results
@@ -192,7 +192,7 @@ class Adapter:
             )
 
     def _awaited(self, samples: list[Sample]) -> list[EvaluateResult]:
-        answers = self._stand().submit(samples)
+        answers = self._ensure_engine().submit(samples)
         try:
             return [answer.result() for answer in answers]
         except BaseException:  # Ctrl-C, say: what nobody waits for is not begun
@@ -214,11 +214,11 @@ class Adapter:
             )
         )
 
-    def _stand(self) -> PersistentEngine:
+    def _ensure_engine(self) -> PersistentEngine:
         with self._lock:
-            if self._standing is None:
-                self._standing = PersistentEngine(self.reward, self._limits)
-            return self._standing
+            if self._engine is None:
+                self._engine = PersistentEngine(self.reward, self._limits)
+            return self._engine
 
     # What a trainer gets.
 
@@ -247,16 +247,16 @@ class Adapter:
     def close(self) -> None:
         """Stop the worker processes; a further call starts new ones."""
         with self._lock:
-            if self._standing is not None:
-                self._standing.close()
-                self._standing = None
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
 
     def __getstate__(self) -> dict[str, Any]:
-        left = ("_lock", "_standing", "observe", "failures")
+        left = ("_lock", "_engine", "observe", "failures")
         return {name: value for name, value in self.__dict__.items() if name not in left}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock(), _standing=None, observe=None, failures=Failures())
+        self.__dict__.update(state, _lock=threading.Lock(), _engine=None, observe=None, failures=Failures())
         _names.unique(self.__name__, self)  # no other reward is to get it in this process
 
     def __repr__(self) -> str:

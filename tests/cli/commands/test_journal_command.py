@@ -270,7 +270,7 @@ def test_a_request_that_is_now_refused_has_changed(guerdon: Run, work: Path) -> 
         (("replay", "journal.db", "nowhere"), "there is no reward 'nowhere'"),
         (("replay", "journal.db", "my_rewards.py::length"), "there are some to exact, other"),
         (("replay", "journal.db", EXACT, "--id", "99"), "holds no matching requests to exact"),
-        (("replay", "journal.db", EXACT, "--timeout", "-1"), "no number of seconds"),
+        (("replay", "journal.db", EXACT, "--timeout", "-1"), "not a number of seconds"),
     ],
 )
 def test_mistakes(guerdon: Run, file: str, args: tuple[str, ...], message: str) -> None:

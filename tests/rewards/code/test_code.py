@@ -335,7 +335,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"tests": TESTS, "limits": {"cpu": 1}}, 'limits has no "cpu"; it has cpu_s'),
     ({"tests": TESTS, "limits": {"cpu_s": 0}}, "cpu_s must be a number above 0"),
     ({"tests": TESTS, "limits": 5}, "limits must be an object"),
-    ({"tests": TESTS, "patience_s": 0}, "patience_s must be a number above 0, not 0"),
+    ({"tests": TESTS, "total_wall_s": 0}, "total_wall_s must be a number above 0, not 0"),
     ({"tests": TESTS, "reveal": "perhaps"}, "reveal must be true or false"),
 ]
 
@@ -422,7 +422,7 @@ def test_a_problem_s_own_limits_hold() -> None:
 def test_time_runs_out_for_the_program_and_not_for_the_reward() -> None:
     waits = fenced("import time\ntime.sleep(0.4)\nprint(input())")
     tests = [{"input": "1", "output": "1"}] * 5
-    patient = guerdon.get_reward_function("code", scoring="fraction", patience_s=1)
+    patient = guerdon.get_reward_function("code", scoring="fraction", total_wall_s=1)
     result = patient(waits, tests)
     assert (result.score, result.metrics["first_failure"].reason) == (
         0.4,

@@ -14,7 +14,7 @@ import pytest
 
 from guerdon.errors import InputError
 from guerdon.rewards.code.forms import suite_in, suite_of
-from guerdon.rewards.code.private import unfolded
+from guerdon.rewards.code.private import decompressed
 from guerdon.rewards.code.suite import SampleTests
 from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest
 
@@ -180,7 +180,7 @@ class Loaded:
         (packed(Loaded()), "it is not loaded"),
         (packed(["[]"]), "it is not loaded"),
         (packed(5), "it is not loaded"),
-        (base64.b64encode(zlib.compress(b"no pickle")).decode(), "no pickle"),
+        (base64.b64encode(zlib.compress(b"no pickle")).decode(), "not a pickle"),
         (base64.b64encode(zlib.compress(pickle.dumps("[]"))[:-4]).decode(), "cut off"),
         (base64.b64encode(b"not compressed").decode(), "neither JSON nor base64"),
     ],
@@ -190,7 +190,7 @@ def test_a_pickle_is_read_and_never_loaded(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=says):
-        unfolded(text)
+        decompressed(text)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -198,7 +198,7 @@ def test_a_pickle_is_read_and_never_loaded(
 def test_every_protocol_of_a_text_is_read(protocol: int) -> None:
     for text in ("[]", "ä€\U0001f600\n'\"\\", "x" * 70_000):
         data = pickle.dumps(text, protocol)
-        assert unfolded(base64.b64encode(zlib.compress(data)).decode()) == text
+        assert decompressed(base64.b64encode(zlib.compress(data)).decode()) == text
 
 
 def suite(row: dict[str, Any]) -> SampleTests:

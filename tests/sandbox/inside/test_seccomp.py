@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from guerdon.sandbox.inside.numbers import NUMBERS, Machine
+from guerdon.sandbox.inside.numbers import NUMBERS, Architecture
 from guerdon.sandbox.inside.seccomp import ProgramFilter, program_filter, server_filter
 from support.filter_simulator import answer
 
-MACHINES: list[Machine] = ["x86_64", "aarch64"]
+MACHINES: list[Architecture] = ["x86_64", "aarch64"]
 OWN = 4321
 
 
@@ -120,7 +120,9 @@ UNKNOWN = bare("""
 UNSUPPORTED = bare("getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr")
 
 
-def on(machine: Machine, calls: list[tuple[str, tuple[int, ...]]]) -> list[tuple[str, int, tuple[int, ...]]]:
+def on(
+    machine: Architecture, calls: list[tuple[str, tuple[int, ...]]]
+) -> list[tuple[str, int, tuple[int, ...]]]:
     """The calls that the machine has; each name must be one of x86_64, which has them all."""
     numbers = NUMBERS[machine]
     assert {name for name, _ in calls} <= set(NUMBERS["x86_64"])
@@ -142,12 +144,12 @@ def on(machine: Machine, calls: list[tuple[str, tuple[int, ...]]]) -> list[tuple
         ("aarch64", "bpf", 280), ("aarch64", "landlock_restrict_self", 446), ("aarch64", "clone3", 435),
     ],
 )  # fmt: skip
-def test_numbers(machine: Machine, name: str, number: int) -> None:
+def test_numbers(machine: Architecture, name: str, number: int) -> None:
     assert NUMBERS[machine][name] == number
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_no_number_stands_for_two_calls(machine: Machine) -> None:
+def test_no_number_stands_for_two_calls(machine: Architecture) -> None:
     assert len(set(NUMBERS[machine].values())) == len(NUMBERS[machine]) > 300
 
 
@@ -157,7 +159,7 @@ def test_no_number_stands_for_two_calls(machine: Machine) -> None:
     [(ALLOWED, "ALLOW"), (REFUSED, "EPERM"), (UNKNOWN, "ENOSYS"), (UNSUPPORTED, "ENOTSUP")],
     ids=["allowed", "refused", "unknown", "unsupported"],
 )
-def test_the_servers_filter(machine: Machine, calls: Any, expected: str) -> None:
+def test_the_servers_filter(machine: Architecture, calls: Any, expected: str) -> None:
     program = server_filter(machine)
     wrong = {
         (name, arguments): said
@@ -169,13 +171,13 @@ def test_the_servers_filter(machine: Machine, calls: Any, expected: str) -> None
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("command", [0x5412, 0x541C, 0x5452, 0x8901, 0x8902, 0x4004_9409, 0x8933])
-def test_terminals_devices_and_owners_are_out_of_reach(machine: Machine, command: int) -> None:
+def test_terminals_devices_and_owners_are_out_of_reach(machine: Architecture, command: int) -> None:
     # TIOCSTI, TIOCLINUX, FIOASYNC, FIOSETOWN, SIOCSPGRP, FICLONE, SIOCGIFINDEX
     assert answer(server_filter(machine), machine, NUMBERS[machine]["ioctl"], (0, command)) == "ENOTTY"
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_how_many_calls_are_allowed(machine: Machine) -> None:
+def test_how_many_calls_are_allowed(machine: Architecture) -> None:
     """Whoever adds to the allow-list sees here how long it is."""
     program = server_filter(machine)
     said = {name: answer(program, machine, number) for name, number in NUMBERS[machine].items()}
@@ -185,13 +187,13 @@ def test_how_many_calls_are_allowed(machine: Machine) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("number", [470, 511, 512, 2**20, 2**31, -1, -2])
-def test_numbers_that_are_yet_to_come(machine: Machine, number: int) -> None:
+def test_numbers_that_are_yet_to_come(machine: Architecture, number: int) -> None:
     assert answer(server_filter(machine), machine, number) == "ENOSYS"
 
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("number", [337, 400, 423])
-def test_numbers_that_no_call_has(machine: Machine, number: int) -> None:
+def test_numbers_that_no_call_has(machine: Architecture, number: int) -> None:
     assert answer(server_filter(machine), machine, number) == "EPERM"
 
 
@@ -199,7 +201,7 @@ def test_numbers_that_no_call_has(machine: Machine, number: int) -> None:
     ("machine", "architecture"),
     [("x86_64", "i386"), ("x86_64", "aarch64"), ("aarch64", "arm"), ("aarch64", "x86_64")],
 )
-def test_the_calls_of_another_machine_kill(machine: Machine, architecture: str) -> None:
+def test_the_calls_of_another_machine_kill(machine: Architecture, architecture: str) -> None:
     programs = [server_filter(machine), program_filter(machine, OWN, processes=True, execute=True)]
     for number in (0, 1, 11, 20, 120, 2**30):
         assert {answer(program, architecture, number) for program in programs} == {"KILL"}
@@ -214,7 +216,7 @@ def test_x32_is_unknown(name: str) -> None:
 @pytest.mark.parametrize(
     ("chmod", "expected"), [("refused", "EPERM"), ("pretended", "PRETEND"), ("allowed", "ALLOW")]
 )
-def test_chmod(machine: Machine, chmod: Any, expected: str) -> None:
+def test_chmod(machine: Architecture, chmod: Any, expected: str) -> None:
     programs = [
         server_filter(machine, chmod=chmod),
         program_filter(machine, OWN, processes=True, execute=True, chmod=chmod),
@@ -264,7 +266,7 @@ THREAD = (0x003D_0F00,)
     ],
 )
 def test_a_programs_filter(
-    machine: Machine,
+    machine: Architecture,
     name: str,
     arguments: tuple[int, ...],
     plain: str,
@@ -287,7 +289,7 @@ def test_a_programs_filter(
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("pid", [1, 2, 255, 65_536, 4_194_304])
-def test_a_template_takes_any_pid(machine: Machine, pid: int) -> None:
+def test_a_template_takes_any_pid(machine: Architecture, pid: int) -> None:
     template = ProgramFilter(machine, processes=True, execute=False)
     program = template.for_pid(pid)
     assert program == program_filter(machine, pid, processes=True, execute=False)

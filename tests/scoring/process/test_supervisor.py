@@ -56,7 +56,7 @@ class Recorder(WorkerSupervisor[Worker]):
         for index, response in enumerate(responses):
             row = row_bytes({"messages": [{"role": "assistant", "content": response}]})
             units.append([(index, row)])
-            worker.in_hand[index] = response
+            worker.in_flight[index] = response
         worker.handle.send(("run", units, self.limits.timeout))
         self.update_writing(worker)
 
@@ -97,7 +97,7 @@ class Recorder(WorkerSupervisor[Worker]):
         self.messages.append(message)
         if message[0] == "results":
             for index, _, _ in message[1]:
-                worker.in_hand.pop(index)
+                worker.in_flight.pop(index)
 
     def on_broken_connection(self, worker: Worker) -> None:
         self.broken.append(worker)
@@ -161,7 +161,7 @@ def test_a_worker_loads_and_answers(supervise: Make) -> None:
     supervisor.run_until(lambda: worker.handle.ready)
     assert worker.handle.baseline > 0
     supervisor.give(worker, "a", "abc")
-    supervisor.run_until(lambda: not worker.in_hand)
+    supervisor.run_until(lambda: not worker.in_flight)
     assert [(index, outcome.score) for index, outcome in supervisor.outcomes()] == [(0, 1.0), (1, 3.0)]
     assert supervisor.ended == []
     supervisor.release(worker)
@@ -175,7 +175,7 @@ def test_what_the_socket_does_not_take_at_once_is_sent_as_it_has_room(supervise:
     supervisor.give(worker, "x" * 20_000_000)
     assert worker.writing
     assert supervisor.watched_for_writing == [worker]
-    supervisor.run_until(lambda: not worker.in_hand)
+    supervisor.run_until(lambda: not worker.in_flight)
     assert not worker.writing
     assert supervisor.watched_for_writing == []
 
@@ -294,7 +294,7 @@ def test_an_event_loop_that_stands_still_is_ended_one_that_waits_is_not(supervis
     waiting, blocked = supervisor.spawn(), supervisor.spawn()
     supervisor.give(waiting, "wait")
     supervisor.give(blocked, "spin")
-    supervisor.run_until(lambda: bool(supervisor.ended) and not waiting.in_hand)
+    supervisor.run_until(lambda: bool(supervisor.ended) and not waiting.in_flight)
     ((worker, verdict, index, _),) = supervisor.ended
     assert worker is blocked
     assert (verdict.kind, index) == ("timeout", 0)
@@ -315,4 +315,4 @@ def test_a_stopped_process_does_not_get_on_and_is_ended(supervise: Make) -> None
     assert time.monotonic() - started > 1.2
     ((_, verdict, index, _),) = supervisor.ended
     assert (verdict.kind, index) == ("timeout", IDLE)
-    assert list(worker.in_hand.values()) == ["abc"]
+    assert list(worker.in_flight.values()) == ["abc"]

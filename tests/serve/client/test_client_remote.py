@@ -338,5 +338,5 @@ def test_a_format_that_does_not_exist() -> None:
         result = remote(server, format="v1")(messages=talk("a"))
         assert (result.error_kind, result.error) == (
             RemoteError.kind,
-            f"{server.url} does not speak Guerdon's v1",
+            f"{server.url} does not serve Guerdon's v1 format",
         )

@@ -32,7 +32,7 @@ class BenchmarkRequest:
     data: str | None
     out: str | None
     overwrite: bool
-    peers: bool
+    external: bool
     limit: int | None
     kinds: bool
     list_only: bool
@@ -54,10 +54,10 @@ class BenchmarkRequest:
 @option("-o", "--out", metavar="DIR", help="Write results, disagreements and the table to a folder.")
 @option("--overwrite", is_flag=True, help="Repeat what the folder already holds.")
 @option(
-    "--peers/--no-peers",
+    "--external/--no-external",
     default=True,
     show_default=True,
-    envvar="GUERDON_RUN_PEERS",
+    envvar="GUERDON_EXTERNAL",
     help="Also run other projects' verifiers, if they are installed.",
 )
 @option(
@@ -189,7 +189,7 @@ def _run(
     from guerdon.report.accuracy import EXPLANATION, print_report
 
     options = BenchmarkOptions(
-        external=request.peers,
+        external=request.external,
         limit=request.limit,
         workers=request.workers,
         timeout=request.timeout,

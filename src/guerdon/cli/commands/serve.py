@@ -146,7 +146,7 @@ _server_options = option_group(
 )  # fmt: skip
 
 
-@click.command(short_help="Serve rewards over HTTP, in every format that trainers speak.")
+@click.command(short_help="Serve rewards over HTTP, in the wire formats of trainers.")
 @click.argument("rewards", nargs=-1, required=True, metavar="REWARD...")
 @option(
     "--param",

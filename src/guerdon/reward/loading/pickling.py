@@ -27,7 +27,7 @@ def look_up(module: str, qualname: str) -> Any:
 
 
 class LoadedFiles:
-    """Stands before what refers to files that were loaded by their paths, so that whoever unpickles knows them."""
+    """Is pickled before objects of files that were loaded by their paths, so that unpickling finds the files."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return know_files, (loaded_files(),)

@@ -35,7 +35,7 @@ def background_loop() -> asyncio.AbstractEventLoop:
 
 def _run_forever(loop: asyncio.AbstractEventLoop) -> None:
     while not loop.is_closed():
-        # asyncio lets these two through to whoever runs the loop, after handing them to the awaiting task.
+        # asyncio lets these two through to the code that runs the loop, after passing them to the awaiting task.
         with contextlib.suppress(KeyboardInterrupt, SystemExit):
             loop.run_forever()
 

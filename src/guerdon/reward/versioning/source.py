@@ -56,7 +56,7 @@ def _first_line(node: _FunctionNode) -> int:
 
 
 def class_source(cls: type) -> str:
-    """The class's source text; empty for a class without source, whose members speak for it."""
+    """The class's source text; empty for a class without source, of which the members are hashed."""
     try:
         return plain(inspect.getsource(cls).splitlines())
     except (OSError, TypeError, SyntaxError, IndexError):

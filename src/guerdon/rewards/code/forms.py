@@ -9,7 +9,7 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.rewards.code.asserts import assert_suite, assertion_tests
-from guerdon.rewards.code.private import unfolded
+from guerdon.rewards.code.private import decompressed
 from guerdon.rewards.code.suite import SampleTests, joined
 from guerdon.rewards.code.values import (
     call_test,
@@ -110,7 +110,7 @@ def _live(row: Row, _: str) -> SampleTests:
 def _live_text(text: str, function: str | None, what: str) -> SampleTests:
     """Tests in text. The private ones may have many MiB, and all completions of a prompt ask for the same."""
     if text.lstrip()[:1] not in ("[", ""):
-        text = unfolded(text)
+        text = decompressed(text)
     return _live_cases(list_of(loaded(text or "[]", what), what), function, what)
 
 

@@ -44,7 +44,7 @@ class Judge:
     comparison: Comparison
     limits: Limits
     stop_on_failure: bool
-    patience_s: float | None = None
+    total_wall_s: float | None = None
     """Seconds by the clock that all runs of the program may take."""
     tuples_as_lists: bool = False
 
@@ -72,7 +72,7 @@ class Judge:
             compare=self.comparison,
             stop_on_failure=self.stop_on_failure,
             limits=self.limits,
-            patience_s=self.patience_s,
+            total_wall_s=self.total_wall_s,
             tuples_as_lists=self.tuples_as_lists,
         )
         for number, result in enumerate(found, 1):

@@ -16,14 +16,14 @@ _TEXT = frozenset({"UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"})
 _HARMLESS = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "STOP"})
 
 
-def unfolded(text: str) -> str:
+def decompressed(text: str) -> str:
     """The JSON text in a ``private_test_cases`` column.
 
     A pickle may hold code that runs when it is loaded, so this one is not loaded: its instructions are read,
     and only those are accepted that make a single string. Raises InputError for anything else.
 
     >>> import pickle
-    >>> unfolded(base64.b64encode(zlib.compress(pickle.dumps("[]"))).decode())
+    >>> decompressed(base64.b64encode(zlib.compress(pickle.dumps("[]"))).decode())
     '[]'
     """
     try:
@@ -33,7 +33,7 @@ def unfolded(text: str) -> str:
     except (binascii.Error, ValueError, zlib.error):
         raise InputError("private_test_cases is neither JSON nor base64 of compressed data") from None
     if not unpacker.eof:
-        raise InputError(f"private_test_cases is cut off, or unfolds to more than {MAX_BYTES >> 20} MiB")
+        raise InputError(f"private_test_cases is cut off, or decompresses to more than {MAX_BYTES >> 20} MiB")
     return _only_text(data)
 
 
@@ -51,7 +51,7 @@ def _only_text(data: bytes) -> str:
     except InputError:
         raise
     except (ValueError, KeyError, IndexError):  # what pickletools raises for bytes that are not a pickle
-        raise InputError("private_test_cases unfolds to something that is not a pickle") from None
+        raise InputError("private_test_cases decompresses to something that is not a pickle") from None
     if len(found) != 1:
         raise InputError(f"private_test_cases holds {len(found)} texts, not one")
     return found[0]

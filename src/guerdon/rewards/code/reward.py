@@ -45,7 +45,7 @@ def code(
     imports: bool | None = None,
     limits: Mapping[str, Any] | None = None,
     time_factor: float | None = None,
-    patience_s: float = 120,
+    total_wall_s: float = 120,
     stop_on_failure: bool | None = None,
     isolation: Setting[str] = "auto",
     preload: Setting[Sequence[str] | str | None] = None,
@@ -63,7 +63,7 @@ def code(
     ``weighted`` (by ``weights``). ``compare`` says how output is compared: ``exact``, ``lines``, ``tokens`` or
     ``floats`` with a ``tolerance``; ``checker`` is a Python program that decides instead. ``limits`` are those
     of a test, such as ``{"cpu_s": 2, "memory_mb": 512}``; else they are the problem's own, times
-    ``time_factor`` for the language; all tests together may take ``patience_s`` seconds by the clock, and
+    ``time_factor`` for the language; all tests together may take ``total_wall_s`` seconds by the clock, and
     those that are left then are failed. ``preload`` names modules that programs may use besides the standard
     library, such as ``numpy``; ``reveal`` puts the first failed test's input into the reason. Neither of them
     nor ``isolation`` is taken from a row. ``findings`` adds what in the source looks like an attempt to cheat.
@@ -94,7 +94,7 @@ def code(
         comparison=comparison_of(compare, tolerance, checker, suite),
         limits=limits_for(suite, written_in, limits, non_negative(time_factor, "time_factor")),
         stop_on_failure=stop,
-        patience_s=_patience(patience_s),
+        total_wall_s=_total_wall(total_wall_s),
         tuples_as_lists=suite.tuples_as_lists,
     )
     lends = _given_or(suite.lends_imports, imports, "imports")
@@ -138,10 +138,10 @@ def _given_or(default: bool, given: Any, name: str) -> bool:
     return default if given is None else yes_or_no(given, name)
 
 
-def _patience(given: Any) -> float:
-    seconds = non_negative(given, "patience_s")
+def _total_wall(given: Any) -> float:
+    seconds = non_negative(given, "total_wall_s")
     if not seconds:
-        raise InputError(f"patience_s must be a number above 0, not {shown(given)}")
+        raise InputError(f"total_wall_s must be a number above 0, not {shown(given)}")
     return seconds
 
 

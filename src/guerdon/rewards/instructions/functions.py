@@ -148,11 +148,11 @@ def choice(text: str, options: Sequence[str]) -> CheckResult:
 
 @KINDS.kind("validate_uppercase")
 def uppercase(text: str) -> CheckResult:
-    """Every letter is a capital one; in which language is not looked at."""
+    """Every letter is a capital one, in any language."""
     return CheckResult(text.isupper(), f"{'all' if text.isupper() else 'not all'} in capital letters")
 
 
 @KINDS.kind("validate_lowercase")
 def lowercase(text: str) -> CheckResult:
-    """Every letter is a small one; in which language is not looked at."""
+    """Every letter is a small one, in any language."""
     return CheckResult(text.islower(), f"{'all' if text.islower() else 'not all'} in lowercase letters")

@@ -39,7 +39,7 @@ def language_of(text: str) -> str | None:
     """The code of the language that a text is most likely in, ``unknown`` where none is likely, None where there is
     nothing to tell it by.
 
-    Words in capital letters are not looked at, so that a text all in capitals has none. Raises
+    Words in capital letters are ignored, so that a text all in capitals has none. Raises
     MissingExtraError without the extra ``instructions``.
 
     >>> language_of("Der Hund bellt, und die Katze schläft."), language_of("42!")

@@ -51,7 +51,7 @@ def instructions(
     these without asterisks. An empty response follows nothing.
 
     ``scoring="all"`` gives 1 where every instruction is followed, else 0; ``scoring="fraction"`` the fraction of them.
-    With ``skip_thinking`` what stands before ``</think>`` is not looked at, and a ``<think>`` that is never
+    With ``skip_thinking`` text before ``</think>`` is ignored, and a ``<think>`` that is never
     closed leaves an empty response. ``extra_kinds`` adds kinds of one's own: functions by id, called with the
     text and the arguments by name, that say whether the text follows.
 

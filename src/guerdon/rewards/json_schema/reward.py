@@ -51,8 +51,8 @@ def json_schema(
 
     The JSON is the whole response, else the last block fenced as ``json`` or without a label, else the last
     object in the text, or the last array where the schema is one of arrays. ``extract`` chooses out of
-    ``fence`` and ``text``; with ``bare`` nothing may stand around the JSON. What stands before ``</think>``
-    is not looked at. Names that occur twice in an object, ``NaN`` and values nested more than 128 deep are
+    ``fence`` and ``text``; with ``bare`` nothing may stand around the JSON. Text before ``</think>``
+    is ignored. Names that occur twice in an object, ``NaN`` and values nested more than 128 deep are
     no JSON here.
 
     ``scoring="fraction"`` scores by the metric ``similarity`` instead; ``scoring="equal"`` also asks that
@@ -67,7 +67,7 @@ def json_schema(
     Source: JSON Schema drafts 4 to 2020-12 (json-schema.org) as jsonschema-rs has them; the similarity is that
     of reward-kit's json_schema reward.
 
-    Raises InputError for a schema that is none or refers to one that is not given, MissingExtraError without
+    Raises InputError for an invalid schema or one that refers to a schema that is not given, MissingExtraError without
     jsonschema-rs.
 
     >>> person = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}

@@ -137,7 +137,7 @@ def validator(schema: Schema, schemas: Mapping[str, Schema], draft: str, formats
     """The validator of a schema; the same one for the same schema.
 
     References lead into the schema itself, the schemas given and the drafts' own, nowhere else: nothing is
-    ever fetched. Raises InputError for a schema that is none.
+    ever fetched. Raises InputError for an invalid schema.
     """
     return _validator(_text(schema), _text(dict(schemas)), draft, formats)
 

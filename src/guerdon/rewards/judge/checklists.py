@@ -1,4 +1,4 @@
-"""Checklists as data sets bring them, and what comes of the items that are met."""
+"""Checklists in the forms that data sets have, and the score of the items that are met."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ def math(
     The final answer is what stands in the first of these places that there is, of several in one place the
     last: ``\boxed{…}``, after ``####``, in ``<answer>…</answer>``, after "the answer is", after ``Answer:``
     or ``A:``, the last formula or number. ``extract`` names the places to look at, in order, out of
-    ``boxed``, ``hashes``, ``tag``, ``phrase``, ``label`` and ``last``. What stands before ``</think>`` is
-    not looked at. With ``candidates="consistent"`` other answers that the response gives and does not take
+    ``boxed``, ``hashes``, ``tag``, ``phrase``, ``label`` and ``last``. Text before ``</think>`` is
+    ignored. With ``candidates="consistent"`` other answers that the response gives and does not take
     back have to be right as well; with ``"last"`` the final one alone counts.
 
     Answer and ground truth are read in the same way and compared exactly: numbers, fractions, roots, powers,

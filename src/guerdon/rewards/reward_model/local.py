@@ -149,7 +149,7 @@ class Model:
             for request in requests:
                 try:
                     encoded.append(_Encoded(request, self._features(request.messages)))
-                except Exception as error:  # the edge of the thread: whoever waits gets it
+                except Exception as error:  # the edge of the thread: the waiting caller raises it
                     request.future.set_exception(error)
             for batch in self._batches(encoded):
                 self._score(batch)

@@ -72,7 +72,7 @@ async def reward_model(
     Source: the Bradley-Terry reward model of RLHF (Ouyang et al. 2022), as Hugging Face's
     AutoModelForSequenceClassification stores it; the interfaces of vLLM and text-embeddings-inference.
 
-    All parameters are set by whoever runs the reward; columns of these names are not looked at. Scores in a batch
+    Columns with the names of these parameters are ignored. Scores in a batch
     and alone agree up to rounding, some 1e-6 in float32 and 1e-2 in bfloat16. Raises InputError where the model
     cannot be had, is no classifier or cannot take the conversation, RemoteError for a server that fails,
     MissingExtraError without the extra ``reward-model``, or ``client`` for a server.

@@ -21,18 +21,18 @@ _KEPT_BYTES = 512 << 20
 _ENDINGS = (".sqlite", ".sqlite3", ".db", ".duckdb")
 
 Engine = Literal["sqlite", "duckdb"]
-Kept = TypeVar("Kept")
+ValueT = TypeVar("ValueT")
 
 
-class SizedCache(Generic[Kept]):
+class SizedCache(Generic[ValueT]):
     """What was used last, up to a number of bytes; safe to use from several threads."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._held: OrderedDict[Any, tuple[Kept, int]] = OrderedDict()
+        self._held: OrderedDict[Any, tuple[ValueT, int]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Any, make: Callable[[], tuple[Kept, int]]) -> Kept:
+    def get(self, key: Any, make: Callable[[], tuple[ValueT, int]]) -> ValueT:
         """What is kept under a key, else what ``make`` makes, which also gives how many bytes it takes."""
         with self._lock:
             if key in self._held:

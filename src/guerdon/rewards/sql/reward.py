@@ -60,16 +60,16 @@ def sql(
     """Scores 1 where the query of a response gives what the gold query gives, on a database and variations of it.
 
     The query is looked for in the last ``<answer>…</answer>`` if there is one, there in the last block that
-    is marked as SQL, else in the last block, else it is a bare SELECT. What stands before ``</think>`` is
-    not looked at.
+    is marked as SQL, else in the last block, else it is a bare SELECT. Text before ``</think>`` is
+    ignored.
 
     The database is a file of SQLite or DuckDB in ``folder``, named by the row's ``db_path``, ``database`` or
     ``db_id`` (a ``db_id`` such as ``geography`` finds ``geography/geography.sqlite``). Nothing outside of
     the folder is read, and nothing is written: each query runs on a copy within the sandbox, with at most
     ``seconds`` of processor time on each database, ``max_rows`` rows and ``memory_mb`` MiB. ``folder`` and
-    ``isolation`` are set by whoever runs the reward; columns of these names are not looked at.
+    ``isolation`` are parameters only; columns of these names are ignored.
 
-    What is right is told by a gold query (``gold_query``, ``sql`` or the ground truth) or by expected rows
+    The expected result comes from a gold query (``gold_query``, ``sql`` or the ground truth) or by expected rows
     (``ground_truth_results``, or a ground truth that is a list). With a gold query, both run on the database
     and on so many ``variations`` of it, which are the same for the same ``seed``; a query has to be right on
     all of them, so one that gives the right rows by accident, or as constants, is not paid. A variation

@@ -143,14 +143,14 @@ def _reference(
     found = answers(sandbox, database.engine, tried, query, bounds).results
     if not found[0].ran:
         raise InputError(f"the gold query cannot be run ({found[0].kind}): {found[0].error}")
-    places = [0, *_telling(found, count)]
+    places = [0, *_discriminating(found, count)]
     results = tuple(found[place] for place in places)
     gold = ReferenceResults(tuple(tried[place] for place in places), results)
     # The variations are counted where they are kept, once for all queries.
     return gold, sum(len(repr(result.rows)) for result in results) + 1_000
 
 
-def _telling(found: Sequence[QueryResult], count: int) -> list[int]:
+def _discriminating(found: Sequence[QueryResult], count: int) -> list[int]:
     """Which variations to use: first those on which the gold query gives rows that it gave nowhere else."""
     seen = {found[0].rows}
     ranks = []

@@ -36,7 +36,7 @@ _AFTER_ORDER = frozenset({"LIMIT", "OFFSET", "FETCH", "FOR", "USING", "UNION", "
 def query_in(response: str) -> str | None:
     """The query that a response gives, without a semicolon at its end; None where there is none.
 
-    What stands before ``</think>`` is not looked at. Of ``<answer>…</answer>`` the last one counts; in it, or
+    Text before ``</think>`` is ignored. Of ``<answer>…</answer>`` the last one counts; in it, or
     in the whole response, the last block that is marked as SQL, else the last block, else a bare SELECT.
 
     >>> query_in("So:\\n```sql\\nSELECT 1;\\n```"), query_in("I do not know.")

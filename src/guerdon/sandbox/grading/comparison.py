@@ -11,8 +11,8 @@ from guerdon.errors import InputError
 from guerdon.sandbox.execution import Executor, Report, SandboxJob
 from guerdon.sandbox.limits import Limits
 
-Word = Literal["exact", "lines", "tokens", "floats", "checker"]
-Verdict = Literal["exit_code", "stdout"]
+ComparisonName = Literal["exact", "lines", "tokens", "floats", "checker"]
+VerdictSource = Literal["exit_code", "stdout"]
 _WORDS = ("exact", "lines", "tokens", "floats")
 _FILES = {"input": "input.txt", "output": "output.txt", "answer": "answer.txt"}
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")
@@ -40,13 +40,13 @@ class Comparison:
     False
     """
 
-    word: Word = "lines"
+    word: ComparisonName = "lines"
     absolute: float = 1e-6
     relative: float = 1e-6
     checker: str = ""
     """``checker``: the Python source of a program that judges; see ``by``."""
     arguments: tuple[str, ...] = ()
-    verdict: Verdict = "exit_code"
+    verdict: VerdictSource = "exit_code"
     limits: Limits | None = None
 
     def __post_init__(self) -> None:
@@ -69,7 +69,7 @@ class Comparison:
         checker_source: str,
         *,
         arguments: tuple[str, ...] = ("input", "output", "answer"),
-        verdict: Verdict = "exit_code",
+        verdict: VerdictSource = "exit_code",
         limits: Limits | None = None,
     ) -> Comparison:
         """A data set's own checker, a Python program that runs in the sandbox as well.

@@ -37,24 +37,24 @@ def run_tests(
     limits: Limits | None = None,
     tuples_as_lists: bool = False,
     prelude: bool = False,
-    patience_s: float | None = None,
+    total_wall_s: float | None = None,
 ) -> list[TestResult]:
     """Runs the tests, and gives a result for each in their order; up to the first failure if so asked.
 
     Tests that are calls share a process until one of them ends it. ``compare`` is for what is printed; "floats"
     allows its tolerance for returned floats, too. ``tuples_as_lists`` lets a tuple equal a list, for data sets
     whose JSON made lists of tuples. ``prelude`` gives the program the names that online judges provide, such
-    as ``List``. With ``patience_s`` the runs of the program may take so many seconds by the clock together; the
+    as ``List``. With ``total_wall_s`` the runs of the program may take so many seconds by the clock together; the
     tests that are left then are failed, with the status ``timeout``. A worker that was lost is tried once more;
     then, and where no worker is to be had, the result's status is in NO_VERDICT and says nothing of the program.
 
     Raises InputError for a test that is malformed: code that does not compile, an argument or an expected value
     that is not plain data.
     """
-    if patience_s is not None and not patience_s > 0:
-        raise InputError(f"patience_s must be a number above 0, not {patience_s!r}")
+    if total_wall_s is not None and not total_wall_s > 0:
+        raise InputError(f"total_wall_s must be a number above 0, not {total_wall_s!r}")
     under_test = ProgramUnderTest(
-        executor=_BudgetedExecutor(executor, patience_s),
+        executor=_BudgetedExecutor(executor, total_wall_s),
         source=program.encode("utf-8", "surrogatepass"),
         files={name: _bytes(content) for name, content in (files or {}).items()},
         limits=limits or Limits(),
@@ -73,9 +73,9 @@ def run_tests(
 class _BudgetedExecutor:
     """An executor that tries once more where a worker was lost, and runs a program for so many seconds in all."""
 
-    def __init__(self, executor: Executor, patience_s: float | None) -> None:
+    def __init__(self, executor: Executor, total_wall_s: float | None) -> None:
         self.executor = executor
-        self.left = patience_s
+        self.left = total_wall_s
         self.tier: Tier = "none"
 
     def execute(self, job: SandboxJob) -> Report:
@@ -83,7 +83,7 @@ class _BudgetedExecutor:
             return self._tried(job)
         if self.left <= 0:
             return Report(status="timeout", detail="no time was left for it", tier=self.tier)
-        report = self._tried(replace(job, patience_s=self.left))
+        report = self._tried(replace(job, total_wall_s=self.left))
         # What it ran, not what it waited: other users of the sandbox must not use up its time.
         self.left -= report.wall_s
         self.tier = report.tier

@@ -115,7 +115,7 @@ def _confine(control: socket.socket, direct: socket.socket, owner: int, config: 
     tier, box = config["tier"], config["box"]
     confined = tier != "none"
     _take_environment(config)
-    kept = _become_stranger(box, config["shown"]) if tier == "landlock" else None
+    kept = _drop_user(box, config["shown"]) if tier == "landlock" else None
     if confined:
         _give_up_privileges(config, kept)
     os.chdir(box)
@@ -186,7 +186,7 @@ def _warm_up(config: dict[str, Any]) -> None:
         del sys.modules[name]
 
 
-def _become_stranger(box: str, shown: Sequence[str]) -> int | None:
+def _drop_user(box: str, shown: Sequence[str]) -> int | None:
     """Where root starts the sandbox: makes this process nobody's, who owns no file, and whose processes are
     limited as root's never are. Returns the capability to keep for a Python, or a way to the working directory,
     that only root may read; what there is to be read, Landlock says."""

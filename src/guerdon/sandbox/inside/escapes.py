@@ -191,10 +191,10 @@ def attempts(file: str, host: int, variables: Sequence[str]) -> dict[str, list[A
     """What is tried, by what it would mean if it worked."""
     return (
         _on_files(file, host)
-        | _on_what_is_around(variables)
+        | _on_surrounding_state(variables)
         | _on_processes(file, host)
         | _on_the_kernel()
-        # The last, since whoever becomes another user is another one from there on.
+        # The last, since a change of the user holds for all later attempts.
         | _on_privileges()
     )
 
@@ -234,7 +234,7 @@ def _on_files(file: str, host: int) -> dict[str, list[Attempt]]:
     }
 
 
-def _on_what_is_around(variables: Sequence[str]) -> dict[str, list[Attempt]]:
+def _on_surrounding_state(variables: Sequence[str]) -> dict[str, list[Attempt]]:
     kinds = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW)
     return {
         "the host's environment": [_none_of(lambda: [name for name in variables if name in os.environ])],

@@ -201,7 +201,7 @@ class GroupRun(ProcessRun):
         """Waits until the run has ended or has to be ended, and returns its outcome."""
         watched = [os.pidfd_open(pid) for pid in self.pids]
         reason = self._wait(watched[0])
-        detail = self._how_the_candidate_stands(watched[1]) if len(watched) > 1 else ""
+        detail = self._candidate_status(watched[1]) if len(watched) > 1 else ""
         for descriptor in watched:
             os.close(descriptor)
         # Before the first is reaped, since until then its number cannot be anyone else's.
@@ -219,7 +219,7 @@ class GroupRun(ProcessRun):
             detail,
         )
 
-    def _how_the_candidate_stands(self, descriptor: int) -> str:
+    def _candidate_status(self, descriptor: int) -> str:
         if not select.select([descriptor], [], [], 0)[0]:
             return ""
         got = os.waitid(os.P_PID, self.pids[1], os.WEXITED | os.WNOHANG | os.WNOWAIT)

@@ -56,7 +56,7 @@ def enter(
 
     Reports its process id, and ends this process.
 
-    The new process is a sibling of this one, so that whoever started this one can wait for it. Raises OSError
+    The new process is a sibling of this one, so that the parent of this one can wait for it. Raises OSError
     where the kernel or its configuration forbid namespaces.
     """
     go, went = os.pipe()

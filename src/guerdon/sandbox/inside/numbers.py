@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Literal
 
-Machine = Literal["x86_64", "aarch64"]
+Architecture = Literal["x86_64", "aarch64"]
 
 # name, x86_64, aarch64; "-" where the machine lacks it
 _TABLE = """
@@ -90,7 +90,7 @@ open_tree_attr 467 467, file_getattr 468 468,
 file_setattr 469 469
 """
 
-NUMBERS: dict[Machine, dict[str, int]] = {"x86_64": {}, "aarch64": {}}
+NUMBERS: dict[Architecture, dict[str, int]] = {"x86_64": {}, "aarch64": {}}
 """Number by name, for each machine."""
 
 for _entry in _TABLE.split(","):
@@ -101,7 +101,7 @@ for _entry in _TABLE.split(","):
         NUMBERS["aarch64"][_name] = int(_aarch64)
 
 
-def machine() -> Machine:
+def machine() -> Architecture:
     """The kind of processor that this process runs on.
 
     Raises OSError where its system calls are not known: no Linux, or neither 64-bit x86 nor 64-bit ARM.

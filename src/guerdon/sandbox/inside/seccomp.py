@@ -30,7 +30,7 @@ from .bpf import (
     masked,
     refused,
 )
-from .numbers import NUMBERS, Machine
+from .numbers import NUMBERS, Architecture
 
 Chmod = Literal["refused", "pretended", "allowed"]
 """What becomes of chmod: it fails, it seems to succeed and does nothing, or it is done.
@@ -39,7 +39,7 @@ Linkers make their output executable. Landlock does not keep chmod off the files
 nothing else does, ``allowed`` lets a program change the modes of every file that its user owns.
 """
 
-_ARCHITECTURES: dict[Machine, int] = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
+_ARCHITECTURES: dict[Architecture, int] = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
 _FIRST_COMMON = 424
 """From this number on, calls are new enough for every library to have a way without them."""
 _NO_PID = 0x7FF1_D0D0
@@ -124,7 +124,7 @@ _SECCOMP_UNWANTED = 0xFFFF_FFFF & ~(_SECCOMP_TSYNC | _SECCOMP_LOG | 4 | 16)
 
 
 @functools.cache
-def server_filter(machine: Machine, *, chmod: Chmod = "refused") -> bytes:
+def server_filter(machine: Architecture, *, chmod: Chmod = "refused") -> bytes:
     """The allow-list for a fork server and all that it starts: interpreters, compilers, shells.
 
     No mounts, namespaces, tracing, sockets but connected pairs, owners, times or attributes of files, shared
@@ -157,7 +157,7 @@ class ProgramFilter:
 
     def __init__(
         self,
-        machine: Machine,
+        machine: Architecture,
         *,
         processes: bool,
         execute: bool,
@@ -200,7 +200,7 @@ class ProgramFilter:
 
 
 def program_filter(
-    machine: Machine,
+    machine: Architecture,
     pid: int,
     *,
     processes: bool,
@@ -233,7 +233,7 @@ def install(program: bytes, *, log: bool = False, all_threads: bool = False) -> 
 
 @functools.cache
 def _program_template(
-    machine: Machine, processes: bool, execute: bool, signal_others: bool, chmod: Chmod
+    machine: Architecture, processes: bool, execute: bool, signal_others: bool, chmod: Chmod
 ) -> ProgramFilter:
     return ProgramFilter(
         machine, processes=processes, execute=execute, signal_others=signal_others, chmod=chmod
@@ -275,7 +275,7 @@ def _chmod_verdict(chmod: Chmod) -> Block:
     return {"refused": _FORBIDDEN, "pretended": refused(0), "allowed": ALLOWED}[chmod]
 
 
-def _for_all(machine: Machine, names: str | Iterable[str], block: Block) -> dict[int, Block]:
+def _for_all(machine: Architecture, names: str | Iterable[str], block: Block) -> dict[int, Block]:
     """The block for each of the names that the machine has. Raises KeyError for one that no machine has."""
     numbers = NUMBERS[machine]
     chosen = {}
@@ -287,7 +287,7 @@ def _for_all(machine: Machine, names: str | Iterable[str], block: Block) -> dict
     return chosen
 
 
-def _for_machine(machine: Machine, blocks: dict[int, Block], between: Block, beyond: Block) -> Block:
+def _for_machine(machine: Architecture, blocks: dict[int, Block], between: Block, beyond: Block) -> Block:
     """The choice by number. On x86_64 the numbers of x32 have bit 30 set, so they lie beyond."""
     choice = by_number(blocks, between, beyond, max(NUMBERS[machine].values()))
     return load(ARCHITECTURE, if_equal(_ARCHITECTURES[machine], load(NUMBER, choice), KILLED))

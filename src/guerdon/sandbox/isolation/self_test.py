@@ -160,7 +160,7 @@ def _starts(program: bytes, allowed: int) -> LimitTest:
         )
         report = server.do(job)
         word, _, made = report.stdout.decode("ascii", "replace").strip().partition(" ")
-        if report.status in ("killed", "memory_limit"):  # whoever adds up what they use was quicker
+        if report.status in ("killed", "memory_limit"):  # the usage monitor was quicker
             return True, report.detail
         if word not in ("limited", "unlimited"):
             return False, f"{report.status}: {report.detail}"

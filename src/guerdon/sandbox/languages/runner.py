@@ -146,7 +146,7 @@ class LanguageRunner:
                 stdin=job.stdin,
                 stack_mb=language.stack_mb,
                 limits=limits,
-                patience_s=job.patience_s,
+                total_wall_s=job.total_wall_s,
             )
         )
         return replace(self._with_runtime_message(report, limits.memory_mb), compiled=made.compiled)

@@ -310,7 +310,7 @@ def _find_toolchain(name: str) -> Toolchain | None:
     home = language.home(first)
     real = {tool: os.path.realpath(path) for tool, path in tools.items()}
     identity = "|".join(_mark(path) for path in (*real.values(), *([home] if home else [])))
-    shown = [*real.values(), *([home, *_leading_out(home)] if home else [])]
+    shown = [*real.values(), *([home, *_links_outside(home)] if home else [])]
     return Toolchain(language, real, home or "", tuple(dict.fromkeys(shown)), identity)
 
 
@@ -319,7 +319,7 @@ def _mark(path: str) -> str:
     return f"{path}:{about.st_size}:{about.st_mtime_ns}"
 
 
-def _leading_out(home: str) -> list[str]:
+def _links_outside(home: str) -> list[str]:
     """What links near the top of a toolchain's folder lead to, such as its configuration in /etc."""
     found_there = []
     for folder, folders, files in os.walk(home):

@@ -56,7 +56,7 @@ class ForkServerHandle:
         self._most_memory = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._messages = -1
-        """The memory file in which whoever fails to start leaves word."""
+        """The memory file to which a fork server that does not start writes the reason."""
         self._box: str | None = None
         self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._direct, direct = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -191,10 +191,10 @@ class ForkServerHandle:
                 way.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
             except OSError as error:
                 raise ServerLostError(f"the fork server is gone: {error.strerror}") from None
-            ends = time.monotonic() + min(limits.wall_s * job.steps, job.patience_s or float("inf"))
+            ends = time.monotonic() + min(limits.wall_s * job.steps, job.total_wall_s or float("inf"))
             if job.kind == "command" or limits.processes > 1:
                 self._monitor(job, ends)
-            elif job.steps > 1 or job.patience_s is not None:
+            elif job.steps > 1 or job.total_wall_s is not None:
                 # A program may give answers without end, each of which winds up the fork server's clocks.
                 self._end_at(ends)
             received = self._receive(ends + GRACE_S)
@@ -264,9 +264,9 @@ class ForkServerHandle:
             # It is no child of this process, so there is nothing to wait for, nor to be warned of.
             self._process.returncode = 0
         self._process, self._box = None, None
-        self._let_go()
+        self._release()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         self._control.close()
         self._direct.close()
         for descriptor in (self._handle, self._messages):
@@ -296,7 +296,7 @@ class ForkServerHandle:
             with suppress(ChildProcessError):
                 while True:
                     os.waitpid(-process.pid, 0)
-        self._let_go()
+        self._release()
         if self._box is not None:
             workdirs.remove(self._box)
             self._box = None

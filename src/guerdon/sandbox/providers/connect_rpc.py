@@ -1,4 +1,4 @@
-"""The streaming half of the Connect protocol, as JSON: what E2B's daemon speaks."""
+"""The streaming half of the Connect protocol, as JSON, which E2B's daemon uses."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """E2B, virtual machines by the second: a fresh one for each program, through E2B's HTTP interface.
 
-E2B's own package brings some twenty others along, so this speaks to the service itself: its REST interface to make and
+E2B's own package has some twenty dependencies, so this module calls the service itself: its REST interface to make and
 kill a sandbox, and the daemon in it (envd) to write files and to run a process, which is a Connect stream of JSON.
 The Jupyter kernel of E2B's code interpreter is left aside: a kernel has neither standard input nor an exit code.
 

@@ -44,7 +44,7 @@ class WorkUnit:
 
 @dataclass(slots=True, eq=False)
 class PooledWorker(WorkerState[WorkerProcess, WorkUnit]):
-    """A worker process of a pool; each unit is in hand under the index of each of its samples."""
+    """A worker process of a pool; each unit is in flight under the index of each of its samples."""
 
     held: int = 0
     """How many units that is."""
@@ -65,12 +65,12 @@ class PoolSupervisor(WorkerSupervisor[PooledWorker]):
         self._bell: socket.socket | None = None
         self._deaths = 0
         self.retry: deque[WorkUnit] = deque()
-        """Units that a dead worker had in hand."""
+        """Units that a dead worker had in flight."""
 
     @property
     def busy(self) -> bool:
-        """Whether a unit is in hand or is to run again."""
-        return bool(self.retry) or any(worker.in_hand for worker in self.workers)
+        """Whether a unit is in flight or is to run again."""
+        return bool(self.retry) or any(worker.in_flight for worker in self.workers)
 
     def spawn(self) -> PooledWorker:
         """Start a worker, or take one that an earlier run of this reward left."""
@@ -84,7 +84,7 @@ class PoolSupervisor(WorkerSupervisor[PooledWorker]):
         for work in units:
             worker.held += 1
             for index, _ in work.unit:
-                worker.in_hand[index] = work
+                worker.in_flight[index] = work
         worker.handle.send(("run", [work.unit for work in units], self._limits.timeout))
         self.update_writing(worker)
 
@@ -113,7 +113,7 @@ class PoolSupervisor(WorkerSupervisor[PooledWorker]):
             with contextlib.suppress(KeyError, ValueError):
                 self.unregister(worker)
             process = worker.handle
-            healthy = process.ready and not worker.in_hand and not process.wants_to_write
+            healthy = process.ready and not worker.in_flight and not process.wants_to_write
             if healthy and process.is_alive():
                 idle_workers.put(process)
             else:
@@ -141,10 +141,10 @@ class PoolSupervisor(WorkerSupervisor[PooledWorker]):
         if kind == "results":
             self._deaths = 0
             for index, outcome, seconds in message[1]:
-                if (work := worker.in_hand.pop(index, None)) is not None:
+                if (work := worker.in_flight.pop(index, None)) is not None:
                     if work.unit[-1][0] == index:
                         worker.held -= 1
-                        worker.alone = worker.alone and bool(worker.in_hand)
+                        worker.alone = worker.alone and bool(worker.in_flight)
                     self._on_outcome(index, outcome, seconds)
         elif kind == "load_failed":
             raise error_of_kind(message[1], f"{self.name} does not load in a worker: {message[2]}")
@@ -162,8 +162,8 @@ class PoolSupervisor(WorkerSupervisor[PooledWorker]):
         """Fail the sample that the worker ran, have its other samples run again."""
         if not worker.handle.ready:
             raise CrashError(verdict.error or "")
-        left = list({id(work): work for work in worker.in_hand.values()}.values())
-        culprit = worker.in_hand.get(index)
+        left = list({id(work): work for work in worker.in_flight.values()}.values())
+        culprit = worker.in_flight.get(index)
         if culprit is None and worker.alone and len(left) == 1:
             culprit = left[0]
         if culprit is None and left:

@@ -20,8 +20,8 @@ from guerdon.scoring.process.ipc import IDLE, BrokenFrameError
 _BEAT_SLACK = 1.0
 """Seconds by which the heart of a busy event loop may beat late."""
 
-Handle = TypeVar("Handle", bound=WorkerHandle)
-Work = TypeVar("Work")
+HandleT = TypeVar("HandleT", bound=WorkerHandle)
+WorkT = TypeVar("WorkT")
 
 
 class WorkerLimits(Protocol):
@@ -41,30 +41,30 @@ class WorkerLimits(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class WorkerState(Generic[Handle, Work]):
-    """A worker and what it has in hand."""
+class WorkerState(Generic[HandleT, WorkT]):
+    """A worker and what it has in flight."""
 
-    handle: Handle
+    handle: HandleT
     started: float = field(default_factory=time.monotonic)
-    in_hand: dict[int, Work] = field(default_factory=dict)
+    in_flight: dict[int, WorkT] = field(default_factory=dict)
     """By the number that the worker shows on its status page while it runs one."""
     alone: bool = False
     """It has one piece of work, and gets no other: whatever ends it is that one's fault."""
     writing: bool = False
     """Whether its socket is watched for room to write."""
     stopping: bool = False
-    """It was asked to end: nothing that it has in hand is run again."""
+    """It was asked to end: nothing that it has in flight runs again."""
     exiting_for_memory: bool = False
-    """It ends of its own accord, for want of memory; what it has in hand is not to blame."""
+    """It ends by itself, because it ran out of memory; no item in flight is to blame."""
     connection_broken: bool = False
     silent_since: float | None = None
-    """When it was first seen with work in hand, running none of it and sending nothing."""
+    """When it was first seen with work in flight, running none of it and sending nothing."""
 
 
-State = TypeVar("State", bound=WorkerState[Any, Any])
+StateT = TypeVar("StateT", bound=WorkerState[Any, Any])
 
 
-class WorkerSupervisor(ABC, Generic[State]):
+class WorkerSupervisor(ABC, Generic[StateT]):
     """Watches the workers of one reward; a subclass says what becomes of their messages and of their work."""
 
     beats_while_running = False
@@ -72,20 +72,20 @@ class WorkerSupervisor(ABC, Generic[State]):
 
     def __init__(self, name: str, limits: WorkerLimits) -> None:
         self.name, self.limits = name, limits
-        self.workers: list[State] = []
+        self.workers: list[StateT] = []
 
     # What a subclass says.
 
     @abstractmethod
-    def register(self, worker: State) -> None:
+    def register(self, worker: StateT) -> None:
         """Have ``read`` called when the worker's socket can be read."""
 
     @abstractmethod
-    def unregister(self, worker: State) -> None:
+    def unregister(self, worker: StateT) -> None:
         """Undo ``register`` and ``watch_writing``."""
 
     @abstractmethod
-    def watch_writing(self, worker: State, wanted: bool) -> None:
+    def watch_writing(self, worker: StateT, wanted: bool) -> None:
         """Have ``write`` called, or no longer called, when the worker's socket has room."""
 
     @abstractmethod
@@ -93,34 +93,34 @@ class WorkerSupervisor(ABC, Generic[State]):
         """Whether a worker runs calls on an event loop, whose beat shows that it turns."""
 
     @abstractmethod
-    def on_message(self, worker: State, message: Any) -> None:
+    def on_message(self, worker: StateT, message: Any) -> None:
         """Take a message."""
 
     @abstractmethod
-    def on_broken_connection(self, worker: State) -> None:
+    def on_broken_connection(self, worker: StateT) -> None:
         """Take that the worker sent what is not a message: some code in it writes where it should not."""
 
     @abstractmethod
-    def on_load_timeout(self, worker: State, error: DeadlineError) -> None:
+    def on_load_timeout(self, worker: StateT, error: DeadlineError) -> None:
         """Take that the worker did not load in time and is about to be killed."""
 
     @abstractmethod
-    def on_end(self, worker: State, verdict: Outcome, index: int, item: int) -> None:
+    def on_end(self, worker: StateT, verdict: Outcome, index: int, item: int) -> None:
         """Look after the work of a worker that is gone; ``index`` and ``item`` say what it ran, or IDLE."""
 
-    def on_running(self, worker: State, index: int, seconds: float) -> None:
+    def on_running(self, worker: StateT, index: int, seconds: float) -> None:
         """Take what a worker that has work runs, and for how long: at each check."""
 
     # Coming and going.
 
-    def add(self, worker: State) -> None:
+    def add(self, worker: StateT) -> None:
         """Watch a worker from now on."""
         self.workers.append(worker)
         self.register(worker)
         self.update_writing(worker)
 
-    def release(self, worker: State) -> None:
-        """End a worker, whatever it has in hand."""
+    def release(self, worker: StateT) -> None:
+        """End a worker, whatever it has in flight."""
         if worker in self.workers:
             self.workers.remove(worker)
             self.unregister(worker)
@@ -128,12 +128,12 @@ class WorkerSupervisor(ABC, Generic[State]):
 
     # Reading and writing.
 
-    def read(self, worker: State) -> None:
+    def read(self, worker: StateT) -> None:
         """Take what a worker sent, and see to its end where it has closed its connection."""
         if not self.drain(worker):
             self.reap(worker)
 
-    def drain(self, worker: State) -> bool:
+    def drain(self, worker: StateT) -> bool:
         """Take what a worker sent; False once it is gone and all has been read."""
         try:
             messages = worker.handle.receive()
@@ -150,12 +150,12 @@ class WorkerSupervisor(ABC, Generic[State]):
             self.on_message(worker, message)
         return messages is not None
 
-    def write(self, worker: State) -> None:
+    def write(self, worker: StateT) -> None:
         """Send more of what waits to be sent."""
         worker.handle.flush()
         self.update_writing(worker)
 
-    def update_writing(self, worker: State) -> None:
+    def update_writing(self, worker: StateT) -> None:
         """Watch a worker's socket for room to write exactly while something waits to be sent."""
         wanted = worker.handle.wants_to_write
         if wanted != worker.writing:
@@ -169,7 +169,7 @@ class WorkerSupervisor(ABC, Generic[State]):
         for worker in list(self.workers):
             self._check(worker, now)
 
-    def _check(self, worker: State, now: float) -> None:
+    def _check(self, worker: StateT, now: float) -> None:
         handle = worker.handle
         if not handle.is_alive():
             # Also seen here, because a child that it started may hold its end of the socket open.
@@ -180,7 +180,7 @@ class WorkerSupervisor(ABC, Generic[State]):
                 self.on_load_timeout(worker, DeadlineError(self.load_timeout_message()))
                 handle.kill()
                 self.reap(worker)
-        elif worker.in_hand and not worker.stopping:
+        elif worker.in_flight and not worker.stopping:
             running = handle.running()
             self.on_running(worker, running[0], now - running[1])
             # What is read of a status page is believed once it is seen twice.
@@ -190,7 +190,7 @@ class WorkerSupervisor(ABC, Generic[State]):
             elif self._outgrew_memory(handle):
                 self._end(worker, running[0], failure(MemoryLimitError.kind, self.memory_message()))
 
-    def _overran(self, worker: State, running: tuple[int, float], now: float) -> bool:
+    def _overran(self, worker: StateT, running: tuple[int, float], now: float) -> bool:
         """Whether a call is over its deadline, or the worker has not got on for longer than one may take."""
         index, since = running
         timeout = self.limits.timeout
@@ -208,7 +208,7 @@ class WorkerSupervisor(ABC, Generic[State]):
         self.drain(worker)  # what it sent may only not have been read yet
         return worker.silent_since is not None
 
-    def _beat_is_late(self, worker: State, now: float) -> bool:
+    def _beat_is_late(self, worker: StateT, now: float) -> bool:
         beat: float = worker.handle.last_beat()
         return now - beat > self.limits.timeout + _BEAT_SLACK
 
@@ -218,7 +218,7 @@ class WorkerSupervisor(ABC, Generic[State]):
         resident = handle.resident_bytes()
         return resident is not None and resident - handle.baseline > self.limits.max_memory
 
-    def _end(self, worker: State, index: int, verdict: Outcome) -> None:
+    def _end(self, worker: StateT, index: int, verdict: Outcome) -> None:
         """Kill a worker and blame what it was seen running, unless that got done meanwhile."""
         item = worker.handle.item()
         worker.handle.kill()
@@ -228,13 +228,15 @@ class WorkerSupervisor(ABC, Generic[State]):
     # The end of a worker.
 
     def _reap_if_there(
-        self, worker: State, verdict: Outcome | None = None, ran: tuple[int, int] | None = None
+        self, worker: StateT, verdict: Outcome | None = None, ran: tuple[int, int] | None = None
     ) -> None:
         # A message that was drained may have had the worker released.
         if worker in self.workers:
             self.reap(worker, verdict, ran)
 
-    def reap(self, worker: State, verdict: Outcome | None = None, ran: tuple[int, int] | None = None) -> None:
+    def reap(
+        self, worker: StateT, verdict: Outcome | None = None, ran: tuple[int, int] | None = None
+    ) -> None:
         """A worker is gone: say why and what it ran, as ``index, item``, and have its work looked after."""
         if worker.stopping:
             self.release(worker)
@@ -262,7 +264,7 @@ class WorkerSupervisor(ABC, Generic[State]):
         megabytes = (self.limits.max_memory or 0) / 1e6
         return f"{self.name} outgrew the {megabytes:,.0f} MB that a worker may add (max_memory)"
 
-    def _death_message(self, worker: State) -> str:
+    def _death_message(self, worker: StateT) -> str:
         handle = worker.handle
         text = "wrote garbage to its connection" if worker.connection_broken else handle.cause_of_death()
         return f"the worker process {text} while it {'ran' if handle.ready else 'loaded'} {self.name}"

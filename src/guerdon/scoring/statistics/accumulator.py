@@ -25,7 +25,7 @@ TAIL = 0.01
 """The share of the samples that ``Distribution.tail_share`` asks about: the farthest from the mean."""
 
 MAX_COMPONENTS = 256
-"""Components that are told apart, so that a reward that names its metrics by sample stays affordable."""
+"""The most components that are kept apart, which bounds the memory of a reward that names metrics by sample."""
 
 # The scales that rewards are usually on; a histogram takes the first that the scores fit and half fill.
 _SCALES = ((0.0, 1.0), (-1.0, 0.0), (-1.0, 1.0))

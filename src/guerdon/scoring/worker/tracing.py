@@ -38,7 +38,7 @@ class TracedCoroutine(Generic[T]):
             try:
                 value = yield awaited
                 step = inner.send
-            except GeneratorExit:  # the loop is gone, and whoever waited for the result
+            except GeneratorExit:  # the loop is gone, and so is the caller that waited for the result
                 self.closed = True
                 inner.close()
                 raise

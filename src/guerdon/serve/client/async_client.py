@@ -35,7 +35,7 @@ class AsyncRewardClient(BaseRewardClient):
       the server takes it.
     - ``ca_file``: a file of certificates to trust in place of the system's.
 
-    Close it, or use it in ``async with``. Raises InputError for an address that is none, MissingExtraError
+    Close it, or use it in ``async with``. Raises InputError for an invalid address, MissingExtraError
     where aiohttp is not installed.
 
     >>> import asyncio

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from guerdon.errors import BindingError, InputError, RemoteError, RewardError
-from guerdon.serve.client.chunks import Chunk, chunks
+from guerdon.serve.client.chunks import RowChunk, chunks
 from guerdon.serve.client.response import HttpResponse, problem_text
 from guerdon.serve.client.results import raise_if_error, read_response
 from guerdon.serve.client.transport import Transport
@@ -46,7 +46,7 @@ class BatchScorer:
         ordered = [self._outcomes[index] for index in sorted(self._outcomes)]
         return ordered if self._keeps_errors else [raise_if_error(outcome) for outcome in ordered]
 
-    async def _score_chunk(self, chunk: Chunk) -> None:
+    async def _score_chunk(self, chunk: RowChunk) -> None:
         """Score a chunk. A failure of the request is one of every item, a failure of an item is that item's only."""
         try:
             may_split = self._keeps_errors and len(chunk) > 1
@@ -76,7 +76,7 @@ class BatchScorer:
                 self._outcomes[index] = read_response(item, response.url)
 
     async def _post(
-        self, chunk: Chunk, is_final: Callable[[HttpResponse], bool] | None = None
+        self, chunk: RowChunk, is_final: Callable[[HttpResponse], bool] | None = None
     ) -> HttpResponse:
         body = b'{"requests":[' + b",".join(body for _, body in chunk) + b"]}"
         return await self._transport.request("POST", self._url, body, is_final=is_final)

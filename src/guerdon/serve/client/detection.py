@@ -48,13 +48,13 @@ async def detect(
             if format_name in (None, "v1") and (found := await probe.v1(candidate)) is not None:
                 return found
     if format_name == "v1":
-        raise RemoteError(f"{addresses[0]} does not speak Guerdon's v1", url=str(addresses[0]))
+        raise RemoteError(f"{addresses[0]} does not serve Guerdon's v1 format", url=str(addresses[0]))
     for address in addresses:
         for candidate in _bases(address):
             if format_name in (None, "adaptive") and (found := await probe.adaptive(candidate)) is not None:
                 return found
     if format_name == "adaptive":
-        raise RemoteError(f"{addresses[0]} does not speak Adaptive's format", url=str(addresses[0]))
+        raise RemoteError(f"{addresses[0]} does not serve Adaptive's format", url=str(addresses[0]))
     return await probe.reward_kit(addresses)
 
 

@@ -75,7 +75,7 @@ class HttpResponse:
     def error(self) -> RewardError:
         """The error that the answer stands for."""
         if self.status in (401, 403):
-            reason = "refused the key" if self.status == 403 else "wants a key, or another one"
+            reason = "refused the key" if self.status == 403 else "requires an API key, or a different one"
             hint = "give api_key= or set GUERDON_API_KEY"
             return RemoteError(
                 f"{self.url} {reason} ({self.status}); {hint}", url=self.url, status=self.status

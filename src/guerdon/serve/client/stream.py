@@ -12,7 +12,7 @@ from pydantic_core import from_json
 
 from guerdon.errors import InputError, RemoteError, RewardError
 from guerdon.retry_timing import retry_after
-from guerdon.serve.client.chunks import Chunk, chunks
+from guerdon.serve.client.chunks import RowChunk, chunks
 from guerdon.serve.client.response import HttpResponse
 from guerdon.serve.client.results import read_result
 from guerdon.serve.client.retries import RetryableError
@@ -75,7 +75,7 @@ class ScoresStream:
                 for future in futures:
                     future.cancel()
 
-    def _start(self, chunk: Chunk) -> tuple[asyncio.Task[None], list[asyncio.Future[EvaluateResult]]]:
+    def _start(self, chunk: RowChunk) -> tuple[asyncio.Task[None], list[asyncio.Future[EvaluateResult]]]:
         loop = asyncio.get_running_loop()
         futures: list[asyncio.Future[EvaluateResult]] = [loop.create_future() for _ in chunk]
         open_items: dict[int, bytes] = {}

@@ -23,7 +23,7 @@ class WorkerCapacity:
         """Seconds a call takes its worker, a running mean; 0 until the first reply."""
         self._sample_cost = 0.0
         self.calls = 1
-        """How many calls a worker may have in hand."""
+        """How many calls a worker may have in flight."""
         self.gathers = False
         """Whether calls that come while a worker is busy wait, to be handed over together."""
 

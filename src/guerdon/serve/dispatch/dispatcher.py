@@ -182,14 +182,14 @@ class Dispatcher:
                 queue.popleft()
                 continue
             worker = self._least_busy(work.alone)
-            if worker is not None and gathers and worker.in_hand and len(queue) < _GATHERED_CALLS:
+            if worker is not None and gathers and worker.in_flight and len(queue) < _GATHERED_CALLS:
                 break
-            if worker is None or (left := room - len(worker.in_hand)) <= 0:
+            if worker is None or (left := room - len(worker.in_flight)) <= 0:
                 break
             # One after the other to the same worker where there is but one.
             for _ in range(left if len(self._workers) == 1 and not work.alone else 1):
                 identity += 1
-                worker.in_hand[identity] = work
+                worker.in_flight[identity] = work
                 worker.alone = work.alone
                 worker.outbox.append(work.fields(identity))
                 queue.popleft()
@@ -206,9 +206,9 @@ class Dispatcher:
     def _least_busy(self, alone: bool) -> ServingWorker | None:
         best: ServingWorker | None = None
         for worker in self._workers:
-            if not worker.handle.ready or worker.stopping or worker.alone or (alone and worker.in_hand):
+            if not worker.handle.ready or worker.stopping or worker.alone or (alone and worker.in_flight):
                 continue
-            if best is None or len(worker.in_hand) < len(best.in_hand):
+            if best is None or len(worker.in_flight) < len(best.in_flight):
                 best = worker
         return best
 
@@ -221,31 +221,33 @@ class Dispatcher:
 
     def on_replies(self, worker: ServingWorker, replies: Sequence[tuple[Any, ...]]) -> None:
         """Take replies, and hand out what waits."""
-        in_hand = worker.in_hand
+        in_flight = worker.in_flight
         for fields in replies:
-            work = in_hand.pop(fields[0], None)
+            work = in_flight.pop(fields[0], None)
             if work is not None and not work.cancelled:
                 work.on_reply(self, WorkerReply(*fields))
         self._capacity.learn(replies)
-        if worker.alone and not in_hand:
+        if worker.alone and not in_flight:
             worker.alone = False
         if self._queue and not self._scheduled:
             self._dispatch()
 
     def on_running(self, worker: ServingWorker, index: int, seconds: float) -> None:
-        """Have an idle worker do what lies with one that is held up; what that one replies to it is dropped."""
-        if index not in worker.in_hand or seconds <= _SLOW_SECONDS:
+        """Give an idle worker the calls that wait at a slow one; the slow one's replies to them are dropped."""
+        if index not in worker.in_flight or seconds <= _SLOW_SECONDS:
             return
-        idle = any(other.handle.ready and not other.in_hand and not other.stopping for other in self._workers)
+        idle = any(
+            other.handle.ready and not other.in_flight and not other.stopping for other in self._workers
+        )
         if not idle or self._queue or self._group.runs_event_loop():
             return
-        for identity in reversed([number for number in worker.in_hand if number != index]):
-            self.enqueue(worker.in_hand.pop(identity), first=True)
+        for identity in reversed([number for number in worker.in_flight if number != index]):
+            self.enqueue(worker.in_flight.pop(identity), first=True)
 
     def on_worker_end(self, worker: ServingWorker, verdict: Outcome, index: int, item: int) -> None:
-        """Blame the call that a worker ran, have all else that it had in hand run again."""
-        culprit = worker.in_hand.get(index)
-        for work in reversed(list(worker.in_hand.values())):
+        """Blame the call that a worker ran; its other calls run again."""
+        culprit = worker.in_flight.get(index)
+        for work in reversed(list(worker.in_flight.values())):
             if worker.exiting_for_memory or culprit not in (work, None):
                 pass
             elif work.known_outcomes and EVERY in work.known_outcomes:

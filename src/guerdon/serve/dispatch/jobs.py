@@ -48,7 +48,7 @@ class WorkItem(ABC):
     plain = True
     """Whether it is no more than a body."""
     alone = False
-    """Goes to a worker that has nothing else, because one died with it in hand and none could be blamed."""
+    """Runs alone in a worker, because a worker died with it in flight and no call could be blamed."""
     deaths = 0
     cancelled = False
     """Nobody waits for the reply any more."""
@@ -59,7 +59,7 @@ class WorkItem(ABC):
 
     @abstractmethod
     def on_failure(self, dispatcher: WorkDispatcher, verdict: Outcome) -> None:
-        """Take that there will be no reply: whoever has it in hand dies before the first item."""
+        """There will be no reply: each worker that gets it dies before the first item."""
 
     def fields(self, identity: int) -> tuple[Any, ...]:
         """The WorkerRequest, without the fields at its end that are as they are by default."""
@@ -89,7 +89,7 @@ class WorkItem(ABC):
             self.one_by_one = True
 
     def suspect(self, verdict: Outcome) -> None:
-        """A worker died with this in hand, and what it ran is not known."""
+        """A worker died with this in flight, and what it ran is not known."""
         self.plain = False
         self.one_by_one = self.alone = True
         self.deaths += 1
@@ -98,7 +98,7 @@ class WorkItem(ABC):
 
 
 class PendingRequest(WorkItem):
-    """A request that waits for its reply; whoever asks says what is done with it."""
+    """A request that waits for its reply; a subclass says what is done with the reply."""
 
     deadline = 0.0
     settled = False

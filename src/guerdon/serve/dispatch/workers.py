@@ -32,11 +32,11 @@ class ServingWorker(WorkerState[WorkerHandle, WorkItem]):
     """A worker of a server."""
 
     outbox: list[tuple[Any, ...]] = field(default_factory=list)
-    """Calls that it has in hand and that are still to be sent."""
+    """Calls in flight that are still to be sent."""
 
 
 class WorkOwner(Protocol):
-    """What a group of workers needs of whoever has work for them."""
+    """What a group of workers reports to its owner, which has the work."""
 
     def on_ready(self) -> None:
         """Take that one more worker can answer."""
@@ -48,7 +48,7 @@ class WorkOwner(Protocol):
         """Take what a worker runs, and for how long: some twenty times a second."""
 
     def on_worker_end(self, worker: ServingWorker, verdict: Outcome, index: int, item: int) -> None:
-        """Have what a worker had in hand run again, or fail."""
+        """Run the calls of a worker that ended again, or fail them."""
 
     def refuse_all(self, status: int, kind: str, message: str) -> None:
         """Answer everything that waits or is in the works with a refusal."""
@@ -101,7 +101,7 @@ class WorkerGroup(WorkerSupervisor[ServingWorker]):
         began = time.monotonic()
         while self.workers and (passed := time.monotonic() - began) < _STOP_SECONDS:
             await asyncio.sleep(0.01)  # they end one by one
-            for worker in [w for w in self.workers if w.in_hand and passed > _STOP_BUSY_SECONDS]:
+            for worker in [w for w in self.workers if w.in_flight and passed > _STOP_BUSY_SECONDS]:
                 self.release(worker)
         self.close()
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from guerdon.data.gym_rollouts import PARAMS, RESPONSE, field_name, parts_of, sample_of_rollout
 from guerdon.errors import InputError
-from guerdon.scoring.outcome import Metric, Outcome
+from guerdon.scoring.outcome import Outcome, PackedMetric
 from guerdon.serve.formats.base import (
     Format,
     ParsedRequest,
@@ -190,7 +190,7 @@ def _sample(row: Mapping[str, Any]) -> Sample:
         raise refused(error.message, *error.about.get("where", ())) from None
 
 
-def reward_components(reward: float, metrics: Mapping[str, Metric]) -> dict[str, float] | None:
+def reward_components(reward: float, metrics: Mapping[str, PackedMetric]) -> dict[str, float] | None:
     """Weight times score of each component of a weighted sum; None where they do not sum to the reward.
 
     >>> reward_components(0.7, {"right": (1.0, None, None, 0.5), "brief": (0.4, None, None, 0.5)})

@@ -113,8 +113,8 @@ class OpenEnvFormat(Format):
         if op != "step":
             as_model(ResetRequest if op == "reset" else StateRequest, value)
             return ParsedRequest([])
-        asked = as_model(StepRequest, value)
-        sample = as_sample(_row(asked.action), "action")
+        request = as_model(StepRequest, value)
+        sample = as_sample(_row(request.action), "action")
         check_metadata(reward, [(sample, ("action",))])
         return ParsedRequest([sample])
 
@@ -247,8 +247,8 @@ class OpenEnvCodec:
             return error_frame("VALIDATION_ERROR", _sentence(detail), detail)
         return error_frame("EXECUTION_ERROR", str(detail or f"status {status}"))
 
-    def _reset(self, asked: ResetRequest) -> None:
-        self.episode_id, self.step_count = asked.episode_id, 0
+    def _reset(self, request: ResetRequest) -> None:
+        self.episode_id, self.step_count = request.episode_id, 0
 
 
 def error_frame(code: ErrorCode, message: str, errors: Sequence[Any] | None = None) -> bytes:

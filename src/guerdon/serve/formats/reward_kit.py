@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
-from guerdon.scoring.outcome import Metric, Outcome
+from guerdon.scoring.outcome import Outcome, PackedMetric
 from guerdon.serve.formats.base import (
     Format,
     ParsedRequest,
@@ -134,7 +134,7 @@ class RewardKitFormat(Format):
         return 200, json_bytes(result)
 
 
-def _metric(name: str, metric: Metric) -> dict[str, Any]:
+def _metric(name: str, metric: PackedMetric) -> dict[str, Any]:
     score, success, reason, _ = metric
     # The client wants a text and a flag: it refuses a null for either.
     shown = {"score": score, "reason": reason or f"{name} score", "is_score_valid": success is not False}

@@ -126,7 +126,7 @@ class V1Format(Format):
             sample = _sample(read_model(ScoreRequest, body))
             check_metadata(reward, [(sample, ("metadata",))])
             return ParsedRequest([sample], [sample.id])
-        samples = [_sample(asked) for asked in read_model(BatchScoreRequest, body).samples]
+        samples = [_sample(request) for request in read_model(BatchScoreRequest, body).samples]
         check_metadata(reward, ((s, ("samples", i, "metadata")) for i, s in enumerate(samples)))
         return ParsedRequest(list(samples), [sample.id for sample in samples])
 
@@ -149,7 +149,7 @@ class V1Format(Format):
         return json_bytes({"n": identity, "error": {"kind": kind, "message": message}})
 
 
-def result_of(outcome: Outcome, sample_id: str | int | None, served: RewardInfo) -> dict[str, Any]:
+def result_of(outcome: Outcome, sample_id: str | int | None, reward_info: RewardInfo) -> dict[str, Any]:
     """The result object for an outcome, ready to be written as JSON.
 
     >>> result = result_of(Outcome(0.5), "a", RewardInfo("exact", "1"))
@@ -166,9 +166,9 @@ def result_of(outcome: Outcome, sample_id: str | int | None, served: RewardInfo)
         result["step_outputs"] = outcome.steps
     failed = outcome.error is not None
     result["error"] = {"kind": outcome.kind or "error", "message": outcome.error} if failed else None
-    result["reward"] = served.name
-    result["version"] = served.version
-    result["parameters"] = dict(served.parameters)
+    result["reward"] = reward_info.name
+    result["version"] = reward_info.version
+    result["parameters"] = dict(reward_info.parameters)
     return result
 
 
@@ -212,12 +212,12 @@ def _number_of(body: bytes) -> int | None:
     return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
-def _sample(asked: ScoreRequest) -> Sample:
+def _sample(request: ScoreRequest) -> Sample:
     return Sample(
-        asked.messages,
-        asked.original_messages,
-        asked.ground_truth,
-        asked.answer,
-        asked.metadata or {},
-        asked.id,
+        request.messages,
+        request.original_messages,
+        request.ground_truth,
+        request.answer,
+        request.metadata or {},
+        request.id,
     )

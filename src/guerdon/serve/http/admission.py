@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from guerdon.serve.http.api_keys import ApiKeys, KeyCheck
 from guerdon.serve.http.endpoints import RewardEndpoint
-from guerdon.serve.http.replies import Headers, HttpReply, error_reply, stopping_reply
+from guerdon.serve.http.replies import HeaderPairs, HttpReply, error_reply, stopping_reply
 from guerdon.serve.options import is_loopback
 
 _JSON_TYPES = (b"application/json", b"text/json")
@@ -33,7 +33,7 @@ class AdmissionControl:
         """Whether every program of this machine may call, and no other machine can."""
         return self._local and not len(self.keys)
 
-    def refusal(self, headers: Headers, endpoint: RewardEndpoint | None) -> HttpReply | None:
+    def refusal(self, headers: HeaderPairs, endpoint: RewardEndpoint | None) -> HttpReply | None:
         """The reply to a request that is refused; None where it is let in.
 
         ``endpoint`` is None for paths that score nothing, where only the origin and the key are checked.
@@ -93,7 +93,7 @@ def _load_refusal(endpoint: RewardEndpoint) -> HttpReply | None:
 
 def _key_refusal(check: KeyCheck) -> HttpReply:
     if check is KeyCheck.WRONG:
-        return error_reply(403, "key", "the API key is not known here")
+        return error_reply(403, "key", "unknown API key")
     text = "an API key is needed: send it as Authorization: Bearer … or as X-Api-Key"
     return error_reply(401, "key", text, [(b"www-authenticate", b"Bearer")])
 

@@ -38,7 +38,7 @@ def create_app(pipeline: RequestPipeline) -> FastAPI:
     app = FastAPIOffline(
         title="Guerdon reward server",
         version=__version__,
-        description="Rewards for training language models, in the wire formats of those that ask for them.",
+        description="Rewards for training language models, in the wire formats of trainers and clients.",
         redoc_url=None,
     )
     app.add_exception_handler(StarletteHTTPException, _http_error)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from guerdon.serve.dispatch.dispatcher import Dispatcher
 from guerdon.serve.formats import FORMATS
-from guerdon.serve.http.replies import Headers
+from guerdon.serve.http.replies import HeaderPairs
 
 _LINES = (b"application/jsonl", b"application/x-ndjson")
 
@@ -55,7 +55,7 @@ def _endpoints(
     return found
 
 
-def wants_lines(headers: Headers) -> bool:
+def wants_lines(headers: HeaderPairs) -> bool:
     """Whether a caller accepts JSON lines.
 
     >>> wants_lines([(b"accept", b"application/jsonl")]), wants_lines([(b"accept", b"*/*")])

@@ -80,7 +80,7 @@ def add_journal_routes(
     @app.post(
         "/requests/replay_last/{n}",
         tags=["journal"],
-        summary="Score the last recorded requests again, here; what comes of it is not recorded",
+        summary="Score the last recorded requests again on this server; the results are not recorded",
     )
     async def replay_last(request: Request, n: Annotated[int, Path(ge=1, le=_MOST)]) -> list[ReplayedRequest]:
         check(request)

@@ -22,7 +22,7 @@ from guerdon.serve.http.endpoints import RewardEndpoint, http_endpoints, socket_
 from guerdon.serve.http.idempotency import CachedReply, CacheStatus, IdempotencyCache
 from guerdon.serve.http.metrics import Metrics
 from guerdon.serve.http.recorders import JournalRecorder, Recorder, RefusedRequest, RequestEvent
-from guerdon.serve.http.replies import JSON, Headers, HttpReply, error_reply
+from guerdon.serve.http.replies import JSON, HeaderPairs, HttpReply, error_reply
 from guerdon.serve.http.tracing import Tracing
 from guerdon.serve.journal.store import Journal
 from guerdon.serve.messages import WorkerReply
@@ -47,7 +47,7 @@ class InboundRequest(PendingRequest):
         pipeline: RequestPipeline,
         endpoint: RewardEndpoint,
         method: str,
-        headers: Headers,
+        headers: HeaderPairs,
         request_id: str,
         client: str,
         body: bytes,
@@ -102,7 +102,7 @@ class RequestPipeline:
         """An id for a request that came without one."""
         return self._ids()
 
-    def request_id(self, headers: Headers) -> str:
+    def request_id(self, headers: HeaderPairs) -> str:
         """The caller's own id for a request where it may be repeated and logged, else a new one."""
         for name, value in headers:
             if name == b"x-request-id" and (given := sane_request_id(value)) is not None:

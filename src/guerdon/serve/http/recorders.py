@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from guerdon.serve.http.replies import Headers
+from guerdon.serve.http.replies import HeaderPairs
 from guerdon.serve.journal.store import Journal, JournalEntry
 from guerdon.serve.messages import WorkerReply
 
@@ -21,7 +21,7 @@ class RequestFacts(Protocol):
     @property
     def method(self) -> str: ...
     @property
-    def headers(self) -> Headers: ...
+    def headers(self) -> HeaderPairs: ...
     @property
     def request_id(self) -> str: ...
     @property
@@ -37,7 +37,7 @@ class RefusedRequest:
     method: str
     request_id: str
     client: str
-    headers: Headers = ()
+    headers: HeaderPairs = ()
     body: bytes = b""
 
 

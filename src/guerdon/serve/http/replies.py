@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from guerdon.serve.formats.base import json_bytes
 
-Headers = Sequence[tuple[bytes, bytes]]
+HeaderPairs = Sequence[tuple[bytes, bytes]]
 JSON = (b"content-type", b"application/json")
 STOPPING = "the server is stopping; ask again"
 
@@ -17,10 +17,10 @@ class HttpReply(NamedTuple):
 
     status: int
     body: bytes
-    headers: Headers = ()
+    headers: HeaderPairs = ()
 
 
-def error_reply(status: int, kind: str, message: str, headers: Headers = ()) -> HttpReply:
+def error_reply(status: int, kind: str, message: str, headers: HeaderPairs = ()) -> HttpReply:
     """The server's own reply to a request that it refuses: ``detail`` and ``error`` say the same.
 
     >>> error_reply(404, "not_found", "no such reward").body

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 from guerdon.serve.http.endpoints import RewardEndpoint
 from guerdon.serve.http.openenv_session import OpenEnvSession, is_openenv_message
 from guerdon.serve.http.pipeline import InboundRequest, RequestPipeline
-from guerdon.serve.http.replies import Headers, HttpReply, error_reply
+from guerdon.serve.http.replies import HeaderPairs, HttpReply, error_reply
 from guerdon.serve.http.websocket_frames import (
     CLOSE,
     GOING_AWAY,
@@ -46,7 +46,7 @@ class WebSocketConnection(asyncio.Protocol):
         pipeline: RequestPipeline,
         transport: asyncio.Transport,
         url: bytes,
-        headers: Headers,
+        headers: HeaderPairs,
         client: str,
     ) -> None:
         self._pipeline, self._transport, self._headers, self.client = pipeline, transport, headers, client
@@ -262,7 +262,7 @@ class WebSocketConnection(asyncio.Protocol):
 
 class _WebSocketRequest(InboundRequest):
     method = "WS"
-    headers: Headers = ()
+    headers: HeaderPairs = ()
 
     def __init__(
         self, socket: WebSocketConnection, pipeline: RequestPipeline, endpoint: RewardEndpoint, payload: bytes

@@ -56,7 +56,7 @@ def replay(
     rows: Iterable[JournalRecord],
     reward: RewardFunction,
     formats: Iterable[Format],
-    served: RewardInfo,
+    reward_info: RewardInfo,
     *,
     timeout: float | None = None,
     workers: int | None = None,
@@ -73,7 +73,7 @@ def replay(
         replayed = Replayed(row.id, row.request_id, row.time, row.version)
         everything.append(replayed)
         try:
-            jobs.append(_job_of(row, replayed, by_name.get(row.format), served))
+            jobs.append(_job_of(row, replayed, by_name.get(row.format), reward_info))
         except _SkippedError as skipped:
             replayed.skipped = str(skipped)
     for batch_size, group in _groups(jobs, reward):
@@ -85,7 +85,9 @@ class _SkippedError(Exception):
     pass
 
 
-def _job_of(row: JournalRecord, replayed: Replayed, format: Format | None, served: RewardInfo) -> _ReplayTask:
+def _job_of(
+    row: JournalRecord, replayed: Replayed, format: Format | None, reward_info: RewardInfo
+) -> _ReplayTask:
     if not row.scores:
         raise _SkippedError(f"it was answered {row.status} and not scored")
     if row.request is None:
@@ -95,7 +97,7 @@ def _job_of(row: JournalRecord, replayed: Replayed, format: Format | None, serve
     before = _known(row)
     replayed.samples = len(before)
     try:
-        samples: Sequence[Sample | Outcome] = format.read(row.op, row.request, served).samples
+        samples: Sequence[Sample | Outcome] = format.read(row.op, row.request, reward_info).samples
     except RefusedError as refused:
         error = f"the request is refused: {_text_of(refused.detail)}"
         samples = [Outcome(None, error=error, kind=InputError.kind)] * len(before)

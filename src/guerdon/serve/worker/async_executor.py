@@ -175,7 +175,7 @@ class SampleTask:
         try:
             result = await self._coroutine
         except (asyncio.CancelledError, GeneratorExit) as error:
-            if self._coroutine.closed:  # the loop is gone, and whoever waited for the result
+            if self._coroutine.closed:  # the loop is gone, and so is the caller that waited for the result
                 return
             if self.over:
                 message = timeout_message(self._executor.name, self._executor.timeout)

@@ -53,7 +53,7 @@ class Description:
 def describe(handler: RequestHandler, info: Any = None) -> Description:
     """The description of a handler's reward; ``info`` is what its RewardServer says of itself."""
     reward = handler.reward
-    schema = handler.served.metadata_cls
+    schema = handler.reward_info.metadata_cls
     return Description(
         name=reward.name,
         version=reward.version,

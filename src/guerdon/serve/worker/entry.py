@@ -31,7 +31,7 @@ _PLAIN_FIELDS = 3
 
 
 class ServeWorker(WorkerProgram):
-    """Answers calls for one reward until its socket closes or it is told to stop."""
+    """Answers calls for one reward until its socket closes or a message says to stop."""
 
     def __init__(self, reward: RewardFunction, timeout: float, concurrency: int) -> None:
         self._reward, self._timeout, self._concurrency = reward, timeout, concurrency
@@ -162,7 +162,7 @@ class _Loop:
                     answer = packed(handler.answer(WorkerRequest(*fields)))
                 self._answers.append(answer)
                 if len(answer) > ANSWER_FIELDS or answer[_FAILURES] is not None:
-                    self._look_after_failures(WorkerReply(*answer))
+                    self._end_if_out_of_memory(WorkerReply(*answer))
                     if self._ended.is_set():
                         return
                 if time.perf_counter() - flushed > FLUSH_SECONDS:
@@ -178,9 +178,9 @@ class _Loop:
         if not self._answers:
             self._loop.call_soon(self._flush)
         self._answers.append(packed(answer))
-        self._look_after_failures(answer)
+        self._end_if_out_of_memory(answer)
 
-    def _look_after_failures(self, answer: WorkerReply) -> None:
+    def _end_if_out_of_memory(self, answer: WorkerReply) -> None:
         if inside_worker() and ran_out_of_memory(answer):
             self._ended.set()
 

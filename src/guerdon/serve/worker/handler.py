@@ -1,7 +1,7 @@
 """What answers the server's calls, in the process where the reward is.
 
-It reads a request's body, scores what it holds and writes the response's body, so that the process which speaks
-HTTP parses nothing that a stranger sent and runs nothing that a user wrote.
+It reads a request's body, scores what it holds and writes the response's body, so that the HTTP
+server process parses no body and runs none of the user's code.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RequestHandler:
     def __init__(self, reward: RewardFunction, status_page: StatusPage) -> None:
         self.reward, self.status_page = reward, status_page
         self.server = reward_server_of(reward)
-        self.served = reward_info_of(reward)
+        self.reward_info = reward_info_of(reward)
         self.direct = not reward.is_async or never_suspends(_awaited(reward))
         """Whether an answer needs no event loop that turns meanwhile."""
         self._reader = ServerReader(self.server.metadata_cls) if self.server is not None else None
@@ -77,8 +77,8 @@ class RequestHandler:
     ) -> tuple[Any, ...]:
         """As ``answer`` for a call that is no more than a body, with the answer packed.
 
-        One request for a RewardServer takes a short way here. The status_page is left as it is: whoever answers several
-        calls stops it after the last.
+        A single request for a RewardServer has a fast path. The status page keeps its entry: the caller, which may
+        answer several requests, stops it after the last.
         """
         choice = choices[0]
         reader, server, started = self._reader, self.server, time.monotonic()
@@ -86,7 +86,7 @@ class RequestHandler:
             return packed(self.answer(WorkerRequest(identity, choices, body)))
         try:
             request = reader.one(choice[1], body)
-        except Exception:  # the user's own validators: what they raise is told there
+        except Exception:  # the user's own validators: ``answer`` reports what they raise
             request = None
         if request is None:  # it is in another format, or malformed
             return packed(self.answer(WorkerRequest(identity, choices, body)))
@@ -113,22 +113,24 @@ class RequestHandler:
     def work(self, call: WorkerRequest) -> ScoringTask:
         """What a call asks. Raises RefusedError."""
         if call.rows is not None:
-            return RewardFunctionTask(self.reward, self.served, ParsedRequest(samples_of_rows(call.rows)))
+            return RewardFunctionTask(
+                self.reward, self.reward_info, ParsedRequest(samples_of_rows(call.rows))
+            )
         choice = call.choices[0] if len(call.choices) == 1 else _chosen(call)
         format = FORMATS[choice[0]]
         if self._reader is not None and isinstance(format, AdaptiveFormat):
             assert self.server is not None
-            asked = self._reader.read(choice[1], call.body)
-            return RewardServerTask(self.server, self.reward, asked, choice)
-        samples = format.read(choice[1], call.body, self.served)
-        return RewardFunctionTask(self.reward, self.served, samples, choice, format)
+            parsed = self._reader.read(choice[1], call.body)
+            return RewardServerTask(self.server, self.reward, parsed, choice)
+        samples = format.read(choice[1], call.body, self.reward_info)
+        return RewardFunctionTask(self.reward, self.reward_info, samples, choice, format)
 
     def finished(self, call: WorkerRequest, started: float) -> WorkerReply:
         """The response to a call whose parts have all been scored."""
         assert call.outcomes is not None
         (choice,) = call.choices
-        asked = ParsedRequest([], pickle.loads(call.context))
-        work = RewardFunctionTask(self.reward, self.served, asked, choice, FORMATS[choice[0]])
+        parsed = ParsedRequest([], pickle.loads(call.context))
+        work = RewardFunctionTask(self.reward, self.reward_info, parsed, choice, FORMATS[choice[0]])
         return work.answer(call.id, time.perf_counter() - started, call.outcomes)
 
     def _scored(self, call: WorkerRequest, work: ScoringTask, started: float) -> WorkerReply:
@@ -198,7 +200,7 @@ def _chosen(call: WorkerRequest) -> tuple[int, str]:
     fields = ", ".join(sorted(map(str, body))[:12]) or "none"
     names = ", ".join(dict.fromkeys(FORMATS[index].name for index, _ in call.choices))
     raise RefusedError(
-        422, f"the body has the shape of none of the formats spoken here ({names}); its fields: {fields}"
+        422, f"the body matches none of the wire formats served here ({names}); its fields: {fields}"
     )
 
 

@@ -56,7 +56,7 @@ def _loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 def _complain(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    # That a call was abandoned, and what its loop left behind, has been told.
+    # The abandoned call and what its loop left behind have been logged.
     if not isinstance(context.get("exception"), _Abandoned) and not loop.is_closed():
         loop.default_exception_handler(context)
 

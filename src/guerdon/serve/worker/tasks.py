@@ -1,4 +1,4 @@
-"""What one call asks of a reward, ready to be scored item by item or as a whole."""
+"""The items of one request, to be scored one by one or as a whole."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _PART_SECONDS = 0.02
 """How long a call may go on before what is left of it is given back, for other workers to share."""
 
 
-def known_outcome(known: Mapping[int, Outcome], item: int) -> Outcome | None:
+def known_outcome(known_outcomes: Mapping[int, Outcome], item: int) -> Outcome | None:
     """What is known of an item before it is scored: its own outcome, or that of all."""
-    return known.get(item) or known.get(EVERY)
+    return known_outcomes.get(item) or known_outcomes.get(EVERY)
 
 
 class ScoringServer(Protocol):
-    """What a worker needs of a RewardServer."""
+    """What a worker calls on a RewardServer."""
 
     metadata_cls: type[BaseModel]
 
@@ -69,8 +69,8 @@ class ScoringTask(ABC):
         """The async twin of ``run_all``."""
         return [await self.arun(item) for item in items]
 
-    def run_each(self, known: Mapping[int, Outcome], status_page: StatusPage) -> list[Any]:
-        """The results of the items one after the other, told to the status_page; not all where that takes long."""
+    def run_each(self, known_outcomes: Mapping[int, Outcome], status_page: StatusPage) -> list[Any]:
+        """The results of the items, scored one by one; only of the first ones if it takes long."""
         results: list[Any] = []
         until = time.monotonic() + _PART_SECONDS
         for i, item in enumerate(self.items):
@@ -78,7 +78,7 @@ class ScoringTask(ABC):
             if now > until and i and self.divisible:
                 break
             status_page.step(i, now)
-            if known and (outcome := known_outcome(known, i)) is not None:
+            if known_outcomes and (outcome := known_outcome(known_outcomes, i)) is not None:
                 results.append(outcome)
             else:
                 results.append(item if type(item) is Outcome else self.run(item))
@@ -88,7 +88,9 @@ class ScoringTask(ABC):
     def answer(self, call_id: int, seconds: float, results: Sequence[Any]) -> WorkerReply:
         """The answer for the results of all items."""
 
-    def rest(self, call_id: int, seconds: float, results: Sequence[Any], known: Any) -> WorkerReply | None:
+    def rest(
+        self, call_id: int, seconds: float, results: Sequence[Any], known_outcomes: Any
+    ) -> WorkerReply | None:
         """The results so far and the items that are left, for others to share; None where they cannot be."""
         return None
 
@@ -99,14 +101,14 @@ class RewardFunctionTask(ScoringTask):
     def __init__(
         self,
         reward: RewardFunction,
-        served: RewardInfo,
-        asked: ParsedRequest,
+        reward_info: RewardInfo,
+        parsed: ParsedRequest,
         choice: tuple[int, str] = (0, ""),
         format: Format | None = None,
     ) -> None:
-        self._reward, self._served = reward, served
-        self._choice, self._format, self._context = choice, format, asked.context
-        self.items = asked.samples
+        self._reward, self._reward_info = reward, reward_info
+        self._choice, self._format, self._context = choice, format, parsed.context
+        self.items = parsed.samples
         self.whole = reward.is_batch
         self.divisible = True
 
@@ -129,14 +131,14 @@ class RewardFunctionTask(ScoringTask):
     def answer(self, call_id: int, seconds: float, results: Sequence[Outcome]) -> WorkerReply:
         if self._format is None:
             return WorkerReply(call_id, seconds, outcomes=tuple(results))
-        status, body = self._format.write(self._choice[1], self._context, results, self._served)
+        status, body = self._format.write(self._choice[1], self._context, results, self._reward_info)
         return WorkerReply(call_id, seconds, status, body, *scores_and_failures(results), self._choice)
 
     def rest(
-        self, call_id: int, seconds: float, results: Sequence[Outcome], known: Mapping[int, Outcome]
+        self, call_id: int, seconds: float, results: Sequence[Outcome], known_outcomes: Mapping[int, Outcome]
     ) -> WorkerReply | None:
         left = range(len(results), len(self.items))
-        rows = tuple(_row(known.get(i) or known.get(EVERY) or self.items[i]) for i in left)
+        rows = tuple(_row(known_outcomes.get(i) or known_outcomes.get(EVERY) or self.items[i]) for i in left)
         context = pickle.dumps(self._context, 5)
         return WorkerReply(
             call_id, seconds, choice=self._choice, outcomes=tuple(results), rows=rows, context=context
@@ -160,14 +162,14 @@ class RewardServerTask(ScoringTask):
         self,
         server: ScoringServer,
         reward: RewardFunction,
-        asked: ServerRequests,
+        parsed: ServerRequests,
         choice: tuple[int, str],
     ) -> None:
         self._server, self._reward, self._choice = server, reward, choice
         self._score = server.score
-        self._ids = asked.ids
-        self._batch_cls: Any = asked.batch_cls
-        self.items = list(zip(asked.requests, asked.ids, strict=False))
+        self._ids = parsed.ids
+        self._batch_cls: Any = parsed.batch_cls
+        self.items = list(zip(parsed.requests, parsed.ids, strict=False))
         self.whole = choice[1] == "batch_score" and server.overrides_batch_score()
 
     def run(self, item: Any) -> EncodedResponse | Outcome:
@@ -176,10 +178,10 @@ class RewardServerTask(ScoringTask):
         except (Exception, SystemExit) as error:  # the edge: what a reward raises is its item's failure
             return self._failure(error)
 
-    def run_each(self, known: Mapping[int, Outcome], status_page: StatusPage) -> list[Any]:
+    def run_each(self, known_outcomes: Mapping[int, Outcome], status_page: StatusPage) -> list[Any]:
         # As above, with what it calls written out: for a reward that is quick, this loop is what a batch costs.
-        if known:
-            return super().run_each(known, status_page)
+        if known_outcomes:
+            return super().run_each(known_outcomes, status_page)
         results: list[Any] = []
         append, score, step, clock, name = (
             results.append,

@@ -145,7 +145,7 @@ class _Composer:
         from hydra import version
         from hydra.core.utils import setup_globals
 
-        if version.getbase() is None:  # else whoever runs us inside a Hydra program has said it
+        if version.getbase() is None:  # else the Hydra program that runs this has set it
             version.setbase("1.3")
         setup_globals()
         self.folder = project.found()

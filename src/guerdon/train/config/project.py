@@ -30,7 +30,7 @@ class Project:
     """The file in it that is composed over the defaults; None takes ``config.yaml``, where there is one."""
 
     def found(self) -> Path | None:
-        """The folder. Raises InputError where one was given that is none."""
+        """The folder. Raises InputError if the given path is not a folder."""
         if self.folder is None:
             return PROJECT if PROJECT.is_dir() else None
         if not self.folder.is_dir():

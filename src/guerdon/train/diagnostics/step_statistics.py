@@ -145,7 +145,7 @@ def observations(batch: ScoredBatch) -> list[Observation]:
 
 
 def component_names(scalars: Mapping[str, float]) -> list[str]:
-    """The components that a step's numbers speak of, in their order.
+    """The components that a step's numbers name, in their order.
 
     >>> component_names({"reward/mean": 0.5, "reward/format/mean": 1.0, "reward/format/var": 0.0})
     ['format']

@@ -105,7 +105,7 @@ class Evaluation:
         }
 
 
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Called with how many completions there are and are to be."""
 
 
@@ -122,7 +122,7 @@ class Evaluator:
     criteria: EvalCriteria
 
     def evaluate(
-        self, request: EvaluationRequest, progress: Progress | None = None
+        self, request: EvaluationRequest, progress: OnProgress | None = None
     ) -> tuple[EvalMetrics, list[ScoredCompletion]]:
         """The figures of one model, and every answer.
 
@@ -153,7 +153,7 @@ class Evaluator:
         return compute_metrics(by_problem, self.criteria, step=request.step, passes=request.passes), answers
 
     def _answers(
-        self, policy: Policy, adapter: Adapter, request: EvaluationRequest, progress: Progress | None
+        self, policy: Policy, adapter: Adapter, request: EvaluationRequest, progress: OnProgress | None
     ) -> Iterator[ScoredCompletion]:
         """Pass by pass, in the problems' order."""
         total, done = len(self.problems) * request.passes, 0

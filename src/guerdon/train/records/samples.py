@@ -167,7 +167,7 @@ def partial_of(path: Path) -> Path:
 def read_samples(path: Path) -> Iterator[KeptSample]:
     """The samples of a run in order, from the Parquet file or, where the run goes on, from the growing one.
 
-    Nothing where there is neither. Raises InputError or ResumeError for a file that is none of a run's.
+    Nothing where there is neither. Raises InputError or ResumeError for a file that no run wrote.
     """
     partial = partial_of(path)
     lines = read_lines(partial) if partial.exists() or not path.exists() else read_table(path)

@@ -242,7 +242,7 @@ def _dated() -> Path:
 
 
 def _try_once(config: Config, reward: RewardFunction, problems: Problems) -> None:
-    """Score an empty response, so that what would fail for every one is said before a model is loaded."""
+    """Score an empty response, so that an error of every response is reported before a model is loaded."""
     if not problems.train:
         raise InputError(f"{problems.source} has no problems to train on")
     sample = sample_of(problems.train[0].prompt, "", {"step": 0, **problems.train[0].columns})

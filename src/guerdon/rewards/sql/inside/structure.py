@@ -17,7 +17,7 @@ _LEAST_VALUES = 4
 
 Place = tuple[str, int]
 """A table's name and a column's position."""
-Reference = tuple[tuple[int, ...], str, tuple[int, ...]]
+ForeignKey = tuple[tuple[int, ...], str, tuple[int, ...]]
 """Own columns, the table that they refer to, its columns."""
 
 
@@ -38,9 +38,9 @@ class TableData:
     rows: list[list[Any]]
     keys: list[tuple[int, ...]] = field(default_factory=list)
     """Columns that are unique together, as declared."""
-    references: list[Reference] = field(default_factory=list)
+    references: list[ForeignKey] = field(default_factory=list)
     """What it refers to, as declared."""
-    apparent: list[Reference] = field(default_factory=list)
+    apparent: list[ForeignKey] = field(default_factory=list)
     """What it seems to refer to."""
     required: set[int] = field(default_factory=set)
     """Columns that must not be NULL."""
@@ -54,7 +54,7 @@ class TableData:
     """Whether a whole row comes twice."""
 
     @property
-    def links(self) -> list[Reference]:
+    def links(self) -> list[ForeignKey]:
         """All that it refers to, declared or not."""
         return self.references + self.apparent
 

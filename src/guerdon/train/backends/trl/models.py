@@ -24,7 +24,7 @@ class ModelAndTokenizer:
 
 
 def check_model(config: Config) -> None:
-    """Raise what speaks against the model of a configuration: InputError, or MissingExtraError."""
+    """Check that the model of a configuration can be used. Raises InputError or MissingExtraError."""
     model = config.model
     if model.model_family not in MADE and not model.path:
         raise InputError(

@@ -74,7 +74,7 @@ def source_of(config: Config) -> ModelSource:
 
 
 def check_model(config: Config) -> None:
-    """Raise InputError that names the key of what speaks against the model."""
+    """Raise InputError that names the key at fault if the model cannot be used."""
     model = config.model
     if model.vllm:
         raise InputError(

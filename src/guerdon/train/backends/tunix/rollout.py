@@ -24,7 +24,7 @@ class SeededRollout(_Base):  # type: ignore[misc]
     """Tunix's sampler, with a seed of its own for each step: Tunix's draws the same numbers at every call.
 
     The token that ends a completion stays in it: Tunix cuts it off, and then a model cannot learn to stop. The
-    padding token is never sampled: the loss leaves it out wherever it stands, so that nothing speaks against it.
+    padding token is never sampled: the loss leaves it out everywhere, so the model would never unlearn it.
     The log-probabilities of the sampling policy are those at the sampling temperature.
     """
 
