@@ -16,7 +16,7 @@ ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 NAMED = re.compile(r"(?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:py|md|toml|txt)\b")
 """A folder's or a file's path: with a slash, or with the ending of a file."""
-PLACEHOLDERS = ("NAME", "/a/", "…", "FILE")
+PLACEHOLDERS = ("NAME", "/a/", "test_a", "test_b", "…", "FILE")
 
 
 def sections() -> Iterator[tuple[str, Path, str]]:

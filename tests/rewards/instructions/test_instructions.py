@@ -108,12 +108,12 @@ def test_metrics_carry_the_ids_and_say_what_was_found() -> None:
     found = {name: (metric.score, metric.success, metric.reason) for name, metric in result.metrics.items()}
     assert found == {
         COMMA: (0.0, False, "commas: 1"),
-        WORDS: (0.0, False, "words: 3, wanted less than 3"),
+        WORDS: (0.0, False, "words: 3, expected less than 3"),
         f"{WORDS}#2": (1.0, True, "words: 3, expected at least 2"),
     }
     assert result.score == pytest.approx(1 / 3)
     assert (
-        result.reason == f"1 of 3 followed; not {COMMA} (commas: 1), {WORDS} (words: 3, wanted less than 3)"
+        result.reason == f"1 of 3 followed; not {COMMA} (commas: 1), {WORDS} (words: 3, expected less than 3)"
     )
 
 
