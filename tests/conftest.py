@@ -93,6 +93,23 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("guerdon")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test with the mark ``sample``, leave so many cases to make test, spread evenly; the others are slow."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sample"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for group in cases.values():
+        mark = group[0].get_closest_marker("sample")
+        assert mark is not None
+        count, seconds = mark.args[0], mark.kwargs["seconds"]
+        kept = {number * len(group) // count for number in range(count)}
+        for number, item in enumerate(group):
+            if number not in kept:
+                item.add_marker(pytest.mark.slow(seconds=seconds))
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The directory of real data; a test that asks for it is skipped where there is none."""

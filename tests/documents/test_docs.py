@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,23 +10,30 @@ import pytest
 from support.docs_runner import PageError, Report, blocks, commands, matches, run_page
 
 ROOT = Path(__file__).resolve().parents[2]
-# Pages with many commands; what a page needs beyond the extra test.
+LONG_PAGE = [pytest.mark.slow(seconds=10)]
+# Pages with many commands, and what a page needs beyond the extra test.
 MARKS = {
-    "docs/accuracy.md": [pytest.mark.slow(seconds=10)],
-    "docs/rewards.md": [pytest.mark.slow(seconds=15)],
-    "docs/style.md": [pytest.mark.slow(seconds=15)],
-    "docs/training.md": [pytest.mark.slow(seconds=15), pytest.mark.torch],
+    **dict.fromkeys(
+        "accuracy code coming-from judge languages math rewards sandbox serving sql style testing".split(),
+        LONG_PAGE,
+    ),
+    "training": [*LONG_PAGE, pytest.mark.torch],
 }
+
+
+def marks_of(page: Path) -> Sequence[pytest.MarkDecorator]:
+    """The pages of single trainers are alike, so that of TRL stands for them in make test."""
+    if page.parent.name == "trainers" and page.stem not in ("README", "trl"):
+        return LONG_PAGE
+    return MARKS.get(page.stem, ()) if page.parent.name == "docs" else ()
+
+
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, id=name, marks=MARKS.get(name, ()))
-        for page in PAGES
-        for name in [page.relative_to(ROOT).as_posix()]
-    ],
+    [pytest.param(page, id=page.relative_to(ROOT).as_posix(), marks=marks_of(page)) for page in PAGES],
 )
 def test_every_example_runs(page: Path, not_run_in_docs: list[str]) -> None:
     report = run_page(page, ROOT / "examples")

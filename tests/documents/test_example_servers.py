@@ -150,6 +150,7 @@ def started(folder: Path, name: str, *arguments: str) -> Process:
     return Process(command, port, folder / "log.txt")
 
 
+@pytest.mark.sample(1, seconds=5)
 @pytest.mark.parametrize(
     ("name", "response", "metadata", "reward"),
     [

@@ -68,6 +68,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 HTTP_SHARE = 0.6
 
 
+@pytest.mark.slow(seconds=40)
 def test_requests_of_the_openapi_page(server: Process) -> None:
     schema = schemathesis.openapi.from_url(f"{server.url}/openapi.json")
     operations = [found.ok() for found in schema.get_all_operations()]

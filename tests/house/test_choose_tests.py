@@ -88,6 +88,7 @@ def test_endless(): time.sleep(300)
 """
 
 
+@pytest.mark.slow(seconds=15)
 @pytest.mark.parametrize(
     ("chosen", "status", "counts"),
     [

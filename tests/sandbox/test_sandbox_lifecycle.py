@@ -124,6 +124,7 @@ def test_a_job_that_never_ends_its_course_is_lost(tier: str) -> None:
         assert sandbox.run("print(1)").stdout == "1\n"
 
 
+@pytest.mark.slow(seconds=15)
 def test_results_are_right_or_lost_when_fork_servers_are_killed_at_random() -> None:
     over, killed = threading.Event(), 0
     dice = random.Random(4)
@@ -266,6 +267,7 @@ with Sandbox(workers=2) as sandbox:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow(seconds=10)
 def test_too_little_memory_for_a_program_is_said_and_not_scored() -> None:
     code = """
 import resource

@@ -421,6 +421,7 @@ class GrumpyServer(RewardServer[Grumpy]):
         return ServerInfo(version="1", name="grumpy", description="")
 
 
+@pytest.mark.sample(2, seconds=4)
 @pytest.mark.parametrize(
     ("word", "workers", "status", "kind"),
     [

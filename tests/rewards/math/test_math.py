@@ -232,6 +232,7 @@ def test_long_responses(scored: Scored, number: int) -> None:
     assert result.score == LONG[number][2], result.error or result.reason
 
 
+@pytest.mark.sample(5, seconds=2)
 @pytest.mark.parametrize(("response", "truth", "prompt", "parameters", "score"), OTHERWISE)
 def test_prompts_parameters_and_solutions_as_ground_truth(
     response: str, truth: Any, prompt: str, parameters: dict[str, Any], score: int

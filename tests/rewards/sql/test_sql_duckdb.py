@@ -52,6 +52,7 @@ def judged(folder: Path, query: str, gold: str, **options: object) -> EvaluateRe
     return sql(f"```sql\n{query}\n```", gold, "sea.duckdb", folder=folder, scale="three-way", **options)
 
 
+@pytest.mark.sample(4, seconds=2)
 @pytest.mark.parametrize(
     ("query", "gold", "score"),
     [
@@ -76,6 +77,7 @@ def test_queries(folder: Path, query: str, gold: str, score: int) -> None:
     assert result.metrics["tier"].reason != "none"
 
 
+@pytest.mark.sample(9, seconds=1)
 @pytest.mark.parametrize(
     ("query", "kind"),
     [

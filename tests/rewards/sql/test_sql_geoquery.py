@@ -85,6 +85,7 @@ def told(golds: dict[str, ReferenceResults]) -> dict[str, ReferenceResults]:
     return {query: gold for query, gold in golds.items() if any(result.rows for result in gold.results)}
 
 
+@pytest.mark.slow(seconds=15)
 def test_every_gold_query_is_right(folder: Path, golds: dict[str, ReferenceResults]) -> None:
     assert len(golds) == 419
     assert len(golds) - len(told(golds)) <= EMPTY

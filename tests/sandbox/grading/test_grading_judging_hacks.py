@@ -319,6 +319,7 @@ def frame(body): return len(body).to_bytes(4, "big") + body
 """
 
 
+@pytest.mark.sample(6, seconds=2)
 @pytest.mark.parametrize(
     "action",
     [

@@ -103,6 +103,7 @@ def place() -> Iterator[Readable]:
         yield made
 
 
+@pytest.mark.sample(4, seconds=4)
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if ROOT or not case.root])
 def test_the_doctor_tells_the_truth(place: Readable, name: str) -> None:
     case = CASES[name]

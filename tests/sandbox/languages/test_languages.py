@@ -80,6 +80,7 @@ def test_what_does_not_compile(sandbox: Sandbox, language: str) -> None:
     assert len(sandbox.run_tests("no", [StdinTest("", "")] * 3, language=language, stop_on_failure=True)) == 1
 
 
+@pytest.mark.sample(2, seconds=3)
 @of(samples.SPINS)
 def test_processor_time_is_limited(sandbox: Sandbox, language: str) -> None:
     done = run(sandbox, samples.SPINS, language, limits=Limits(cpu_s=0.4, wall_s=30.0))
@@ -87,6 +88,7 @@ def test_processor_time_is_limited(sandbox: Sandbox, language: str) -> None:
     assert 0.3 < done.cpu_s < 1.5
 
 
+@pytest.mark.sample(3, seconds=3)
 @of(samples.EATS_MEMORY)
 def test_memory_is_limited(sandbox: Sandbox, language: str) -> None:
     done = run(sandbox, samples.EATS_MEMORY, language, limits=Limits(cpu_s=5, wall_s=30, memory_mb=64))
@@ -96,6 +98,7 @@ def test_memory_is_limited(sandbox: Sandbox, language: str) -> None:
     assert done.memory_mb < 64 + language_spec.overhead_mb + 64
 
 
+@pytest.mark.sample(2, seconds=3)
 @of(samples.FLOODS)
 def test_output_is_limited(sandbox: Sandbox, language: str) -> None:
     done = run(sandbox, samples.FLOODS, language, limits=Limits(cpu_s=1, wall_s=30, output_kb=64))
@@ -103,6 +106,7 @@ def test_output_is_limited(sandbox: Sandbox, language: str) -> None:
     assert len(done.stdout) == 64 * 1024
 
 
+@pytest.mark.sample(3, seconds=3)
 @of(samples.READS)
 def test_only_the_working_directory_is_read(sandbox: Sandbox, tmp_path: Path, language: str) -> None:
     given = run(sandbox, samples.READS, language, files={"given.txt": "for you"}, arguments=["given.txt"])
@@ -147,6 +151,7 @@ MANY = {
 }
 
 
+@pytest.mark.sample(2, seconds=4)
 @pytest.mark.parametrize("status", MANY)
 @pytest.mark.parametrize("tier", tiers.TIERS)
 def test_limits_hold_for_processes_together(tier: str, status: str) -> None:
@@ -385,6 +390,7 @@ def test_what_is_available_is_what_is_installed() -> None:
     assert "bash" in found["bash"]
 
 
+@pytest.mark.sample(2, seconds=3)
 @pytest.mark.parametrize(
     ("source", "file"),
     [

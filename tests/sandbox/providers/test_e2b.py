@@ -95,6 +95,7 @@ def test_e2b_kills_the_sandbox_when_the_stream_breaks(e2b: tuple[E2BService, E2B
     assert service.folders == {}
 
 
+@pytest.mark.sample(1, seconds=8)
 @pytest.mark.parametrize(
     ("program", "limits", "expected"),
     [

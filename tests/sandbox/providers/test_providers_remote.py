@@ -92,6 +92,7 @@ def test_calls_are_answered(executor: RemoteExecutor) -> None:
     assert 1 < report.memory_mb < 200
 
 
+@pytest.mark.sample(8, seconds=1)
 @pytest.mark.parametrize(
     ("program", "expected", "answered"),
     [

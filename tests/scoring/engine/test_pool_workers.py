@@ -127,6 +127,7 @@ HOSTILE: list[tuple[Callable[[], None], str, str]] = [
 ]
 
 
+@pytest.mark.sample(6, seconds=2)
 @pytest.mark.parametrize(("deed", "kind", "words"), HOSTILE, ids=[h[0].__name__ for h in HOSTILE])
 def test_only_the_offending_sample_fails(deed: Callable[[], None], kind: str, words: str) -> None:
     def reward(response: str) -> float:

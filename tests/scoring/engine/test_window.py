@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from guerdon.scoring.engine.base import PendingSample
 from guerdon.scoring.engine.source import PackedUnit
 from guerdon.scoring.engine.window import SampleWindow
@@ -77,6 +79,7 @@ print(count, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 10
 """
 
 
+@pytest.mark.slow(seconds=10)
 def test_long_reasons_behind_a_slow_sample_are_bounded_too(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(LONG_REASONS)

@@ -60,6 +60,7 @@ def _stays_in_reach(running: Any, path: str, order: str) -> None:
         assert worst < 1.0
 
 
+@pytest.mark.sample(1, seconds=5)
 @pytest.mark.parametrize(
     ("reward", "order"), [("act", f"loop {BURN}"), ("act", "hold 26"), ("act_async", f"loop {BURN}")]
 )
@@ -68,6 +69,7 @@ def test_a_busy_reward_does_not_delay_health(reward: str, order: str) -> None:
         _stays_in_reach(running, f"/rewards/{reward}/score", order)
 
 
+@pytest.mark.sample(1, seconds=5)
 @pytest.mark.parametrize(
     ("cls", "order"),
     [

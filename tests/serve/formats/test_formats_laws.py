@@ -155,6 +155,7 @@ def test_any_object_is_claimed_or_not(format: Format, op: str, data: st.DataObje
         assert format.claims(op, changed) in (True, False)
 
 
+@pytest.mark.sample(4, seconds=1)
 @pytest.mark.parametrize(("format", "route"), ROUTES)
 @given(data=st.data())
 def test_an_answer_is_as_it_is_documented(format: Format, route: Route, data: st.DataObject) -> None:
