@@ -14,7 +14,20 @@ LONG_PAGE = [pytest.mark.slow(seconds=10)]
 # Pages with many commands, and what a page needs beyond the extra test.
 MARKS = {
     **dict.fromkeys(
-        "accuracy code coming-from judge languages math rewards sandbox serving sql style testing".split(),
+        [
+            "accuracy",
+            "code",
+            "coming-from",
+            "judge",
+            "languages",
+            "math",
+            "rewards",
+            "sandbox",
+            "serving",
+            "sql",
+            "style",
+            "testing",
+        ],
         LONG_PAGE,
     ),
     "training": [*LONG_PAGE, pytest.mark.torch],
