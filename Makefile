@@ -6,6 +6,7 @@ PIP_FLAGS ?= -qq
 ARGS ?=
 
 VENV := .venv
+comma := ,
 BIN := $(VENV)/bin
 DECLARED := pyproject.toml constraints.txt src/guerdon/_version.py
 # The stamps of what is installed, from least to most. An environment with more serves where less is asked for.
@@ -81,7 +82,7 @@ $(VENV)/.test-installed: $(DECLARED)
 $(VENV)/.lint-installed: $(DECLARED)
 	$(call environment)
 	@echo "Installing guerdon with its extras, pytest, ruff and mypy: a minute or two …"
-	$(call install,.[test,lint])
+	$(call install,.[test$(comma)lint])
 	@touch $@
 
 $(DEV): $(DECLARED)
