@@ -15,8 +15,9 @@ LINT := $(firstword $(wildcard $(DEV)) $(VENV)/.lint-installed)
 TEST := $(firstword $(wildcard $(DEV) $(VENV)/.lint-installed) $(VENV)/.test-installed)
 CORE := $(firstword $(wildcard $(DEV) $(VENV)/.lint-installed $(VENV)/.test-installed) $(VENV)/.core-installed)
 
-# One process for each core, eight at most. worksteal keeps neighbours together, so that they share what a module sets up.
-WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n > 8 ? 8 : n)))
+# Three processes for two cores, since tests wait a good deal; eight at most. worksteal keeps neighbours together, so
+# that they share what a module sets up.
+WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n > 5 ? 8 : n + (n + 1) / 2)))
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -rfEs -p support.durations --durations-file=.durations.json
 PARALLEL := -n $(WORKERS) --dist worksteal
 QUICK := not slow and not peers and not torch

@@ -66,7 +66,14 @@ def run(module: types.ModuleType) -> None:
         pytest.skip(f"an extra is absent: {absent}")
 
 
-@pytest.mark.parametrize("name", module_names())
+# Its examples make a model and need PyTorch.
+TORCH = "guerdon.train.backends.tiny"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.torch if name == TORCH else ()) for name in module_names()],
+)
 def test_the_examples_of_a_module(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     try:

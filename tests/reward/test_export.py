@@ -60,6 +60,7 @@ def test_out_and_in_again_is_the_same_score(convention: str, reward: RewardFunct
         }
 
 
+@pytest.mark.sample(2, seconds=1)
 @pytest.mark.parametrize("truth", ["4", "5"])
 @pytest.mark.parametrize("convention", TRAINERS)
 def test_the_function_of_a_trainer_is_a_reward_again(convention: str, truth: str) -> None:

@@ -27,6 +27,7 @@ def words(count: int, *, right: bool) -> str:
     return " ".join(["42" if right else "41"] * count)
 
 
+@pytest.mark.sample(2, seconds=1)
 @pytest.mark.parametrize("name", NAMES)
 def test_cases(name: str) -> None:
     assert_cases(name, Path(__file__).parent / "cases" / f"{name}.jsonl", workers=1)

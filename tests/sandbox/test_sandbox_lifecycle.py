@@ -169,9 +169,12 @@ def test_a_sandbox_that_is_dropped_takes_its_processes_with_it() -> None:
     assert set(below(os.getpid())) <= {*before}
 
 
+# Of this module, and of the helpers that it imports.
+FOLDERS = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+
 OPENING = """
 import os, signal, sys, threading, time
-sys.path.insert(0, {folder!r})
+sys.path[:0] = {folders!r}
 from guerdon.sandbox import Sandbox
 from test_sandbox_lifecycle import below, forkers
 sandbox = Sandbox({tier!r}, workers=2)
@@ -212,7 +215,7 @@ ENDS = {
 def test_nothing_outlives_the_process_that_opened_it(tier: str, end: str, tmp_path: Path) -> None:
     code, status = ENDS[end]
     mounts = Path("/proc/self/mounts").read_text()
-    opening = OPENING.format(folder=str(Path(__file__).parent), tier=tier)
+    opening = OPENING.format(folders=FOLDERS, tier=tier)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", opening + code],
         env={**os.environ, "TMPDIR": str(tmp_path)},
@@ -345,7 +348,7 @@ def test_closing_while_others_run() -> None:
 
 REWARD = """
 import os, sys
-sys.path.insert(0, {folder!r})
+sys.path[:0] = {folders!r}
 from guerdon import reward_function
 from guerdon.sandbox import Limits, Sandbox
 from test_sandbox_lifecycle import below
@@ -362,7 +365,7 @@ def prints_its_number(response: str, answer: str) -> float:
 
 def test_a_worker_of_the_engine_that_overran_its_deadline_takes_its_servers_along(tmp_path: Path) -> None:
     pids, out = tmp_path / "pids", tmp_path / "out.jsonl"
-    (tmp_path / "rewards.py").write_text(REWARD.format(folder=str(Path(__file__).parent), pids=str(pids)))
+    (tmp_path / "rewards.py").write_text(REWARD.format(folders=FOLDERS, pids=str(pids)))
     rows = [
         {
             "prompt": "?",

@@ -311,6 +311,7 @@ PATIENCE: dict[str, tuple[str, list[Test], dict[str, object]]] = {
 }
 
 
+@pytest.mark.sample(2, seconds=1)
 @pytest.mark.parametrize("name", PATIENCE)
 def test_all_tests_together_may_take_so_long(sandbox: Sandbox, name: str) -> None:
     program, tests, options = PATIENCE[name]

@@ -228,6 +228,7 @@ class FailsAtCleanup(serve_work.ActServer):
         raise LookupError("no database")
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("workers", [None, 1])
 @pytest.mark.parametrize("cls", [FailsAtSetup, FailsAtInfo])
 def test_a_hook_that_fails_keeps_the_server_from_starting(cls: Any, workers: int | None) -> None:
@@ -348,6 +349,7 @@ class Wrapped(serve_work.ActServer):
         return await super().score(request)
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("workers", [None, 1])
 @pytest.mark.parametrize("cls", [Plain, Wrapped])
 def test_scores_that_are_no_plain_coroutines(cls: Any, workers: int | None) -> None:
@@ -441,6 +443,7 @@ def test_metadata_classes_with_code_of_their_own(
         assert call(url(running), "/health/ready").status == 200
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize(
     ("order", "kind"),
     [("loop", "timeout"), ("sleep 2", "timeout"), ("await", "timeout"), ("swallow", "timeout")],

@@ -69,6 +69,7 @@ class Misbehaving:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.stop()
+        asyncio.run_coroutine_threadsafe(self._settle(), self.loop).result()
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
         self.loop.close()
@@ -84,6 +85,14 @@ class Misbehaving:
     def stop(self) -> None:
         """Drop every connection and stop listening."""
         asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self.loop).result()
+
+    async def _settle(self) -> None:
+        """Let connections that were accepted during the clean-up be closed, too."""
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0.02)
 
     async def _start(self) -> None:
         app = web.Application(middlewares=[self._look], client_max_size=1 << 26)

@@ -45,6 +45,7 @@ def played(environment: Any, action: str, prompt: Any = ASKED) -> tuple[dict[str
     return step, environment.get_metrics()
 
 
+@pytest.mark.sample(2, seconds=1)
 @pytest.mark.parametrize(
     ("action", "columns", "reward", "right", "failed"),
     [

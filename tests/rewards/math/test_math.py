@@ -267,6 +267,7 @@ def test_the_reason_names_both() -> None:
     assert math(box("41 is not it"), "42").reason == 'the answer "41 is not it" makes a statement (is, not)'
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("answer", ["9^{9^9}", "9^{9^{9^9}}", r"(10^{10^{10}})!", r"\gcd(9^{9^9}, 3)"])
 def test_what_never_ends_fails_at_the_deadline_and_costs_no_other_sample(answer: str) -> None:
     rows = rows_of([(box("5"), "5", ""), (box(answer), "5", ""), (box("4"), "5", "")])
@@ -274,6 +275,7 @@ def test_what_never_ends_fails_at_the_deadline_and_costs_no_other_sample(answer:
     assert [(r.score, r.error_kind) for r in scores] == [(1.0, None), (None, "timeout"), (0.0, None)]
 
 
+@pytest.mark.slow(seconds=6)
 def test_direct_calls_hold_the_deadline_in_threads_too() -> None:
     quick = guerdon.reward_function(timeout=2.0)(math.func)
     started = time.monotonic()
@@ -304,6 +306,7 @@ def test_gsm8k_every_verdict_equals_its_label(data_dir: Path) -> None:
     assert guerdon.score("guerdon.rewards.math.reward:math", rows).scores == labels
 
 
+@pytest.mark.slow(seconds=6)
 def test_gsm8k_in_a_thread_and_as_a_closure(data_dir: Path) -> None:
     rows, labels = gsm8k(data_dir)
     bonus = 0.25

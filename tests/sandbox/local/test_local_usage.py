@@ -71,11 +71,12 @@ def test_a_process_that_is_gone_uses_nothing() -> None:
 )
 def test_memory_that_is_in_no_resident_set_counts(use: str) -> None:
     code = f"import mmap, sys\n{use}\nprint('!', flush=True); sys.stdin.read()"
-    line = [sys.executable, "-I", "-S", "-c", code]
+    # Below a shell, since this process may have children of other tests.
+    line = ["sh", "-c", '"$0" -I -S -c "$1"; exit', sys.executable, code]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.read(1) == b"!"
         for memory_mb, reason in ((40, "memory_limit"), (120, "")):
-            looking = UsageMonitor(os.getpid(), memory=memory_mb << 20, cpu_s=99, processes=9, mappings=True)
+            looking = UsageMonitor(process.pid, memory=memory_mb << 20, cpu_s=99, processes=9, mappings=True)
             assert looking.exceeded() == reason
         process.communicate(b"")

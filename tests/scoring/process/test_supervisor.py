@@ -172,9 +172,11 @@ def test_a_worker_loads_and_answers(supervise: Make) -> None:
 def test_what_the_socket_does_not_take_at_once_is_sent_as_it_has_room(supervise: Make) -> None:
     supervisor = supervise(deed)
     worker = supervisor.spawn()
+    os.kill(worker.handle.pid, signal.SIGSTOP)  # it reads nothing meanwhile
     supervisor.give(worker, "x" * 20_000_000)
     assert worker.writing
     assert supervisor.watched_for_writing == [worker]
+    os.kill(worker.handle.pid, signal.SIGCONT)
     supervisor.run_until(lambda: not worker.in_flight)
     assert not worker.writing
     assert supervisor.watched_for_writing == []

@@ -71,6 +71,7 @@ async def _ends_its_coroutine(response: str) -> float:
     return 1.0
 
 
+@pytest.mark.sample(3, seconds=1)
 @pytest.mark.parametrize(
     ("reward", "kind"),
     [

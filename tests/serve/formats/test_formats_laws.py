@@ -129,6 +129,7 @@ def test_any_bytes_are_read_or_refused(format: Format, op: str, body: bytes) -> 
     holds(format, op, body)
 
 
+@pytest.mark.sample(5, seconds=1)
 @pytest.mark.parametrize(("format", "op"), OPS)
 @given(data=st.data())
 def test_any_json_is_read_or_refused(format: Format, op: str, data: st.DataObject) -> None:

@@ -151,6 +151,7 @@ def in_this_process(arguments: object) -> int:
     return CliRunner().invoke(app, ["train", *arguments]).exit_code  # type: ignore[misc]
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize(
     ("overrides", "status", "states"),
     [
