@@ -16,6 +16,7 @@ from guerdon import AsyncRewardClient
 from guerdon.errors import RewardError
 from support.interrupted_runs import MODES, SAMPLES, Notes, by_batch, failures, scored_through
 from support.marks import some_of
+from support.misbehaving import abort_connections
 from support.served import Process
 
 
@@ -61,6 +62,7 @@ class Proxy:
         self._cut()
         tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         await asyncio.gather(*tasks, return_exceptions=True)
+        abort_connections()
         await asyncio.sleep(0.02)  # what was accepted meanwhile is closed, too
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families as text_format
 
@@ -171,11 +173,31 @@ def test_labels_are_bounded_and_nothing_is_lost() -> None:
     assert len(samples) < MOST_SERIES * 50
 
 
-def test_a_request_costs_next_to_nothing() -> None:
-    metrics = Metrics()
-    started = time.process_time()
-    for _ in range(20_000):
-        metrics.record(request_event(reward="r", format="adaptive", op="score", status=200, seconds=0.002))
+def processor_time(record: Callable[[], object]) -> float:
+    """Seconds for 5,000 records, the least of five tries."""
+    tries = []
+    for _ in range(5):
+        started = time.process_time()
+        for _ in range(5_000):
+            record()
+        tries.append(time.process_time() - started)
+    return min(tries)
+
+
+def test_a_request_costs_less_than_with_prometheus_clients_own_metrics() -> None:
+    metrics, registry = Metrics(), CollectorRegistry()
+    requests = Counter("requests", "", ["reward", "format", "op", "status"], registry=registry)
+    seconds = Histogram("seconds", "", ["reward", "format", "op"], registry=registry)
+    scores = Histogram("scores", "", ["reward"], registry=registry)
+    event = request_event(reward="r", format="adaptive", op="score", status=200, seconds=0.002)
+
+    def ours() -> None:
+        metrics.record(event)
         metrics.scores("r", [0.5])
-    # A microsecond on a quiet machine; prometheus_client's own take five.
-    assert (time.process_time() - started) / 20_000 < 4e-6
+
+    def theirs() -> None:
+        requests.labels("r", "adaptive", "score", "200").inc()
+        seconds.labels("r", "adaptive", "score").observe(0.002)
+        scores.labels("r").observe(0.5)
+
+    assert processor_time(ours) < processor_time(theirs)
