@@ -18,7 +18,8 @@ CORE := $(firstword $(wildcard $(DEV) $(VENV)/.lint-installed $(VENV)/.test-inst
 # Three processes for two cores, since tests wait a good deal; eight at most. worksteal keeps neighbours together, so
 # that they share what a module sets up.
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n > 5 ? 8 : n + (n + 1) / 2)))
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -rfEs -p support.durations --durations-file=.durations.json
+# Hundreds of processes import guerdon: without bytecode files each would compile it.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -rfEs -p support.durations --durations-file=.durations.json
 PARALLEL := -n $(WORKERS) --dist worksteal
 QUICK := not slow and not peers and not torch
 

@@ -186,6 +186,7 @@ def test_what_was_finished_is_kept(suite: Make, tmp_path: Path) -> None:
     assert not run(suite(), folder, overwrite=True)[0].kept
 
 
+@pytest.mark.sample(2, seconds=1)
 @pytest.mark.parametrize("change", ["parameters", "cases", "limit", "reward", "threshold", "file"])
 def test_what_is_stale_is_not(suite: Make, reward: str, tmp_path: Path, change: str) -> None:
     folder = Folder(tmp_path / "out")

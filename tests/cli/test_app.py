@@ -24,6 +24,7 @@ def loaded_by(*args: str) -> set[str]:
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("args", [["--help"], ["score", "--help"], ["--version"]])
 def test_help_loads_nothing_heavy(args: list[str]) -> None:
     loaded = loaded_by(*args)

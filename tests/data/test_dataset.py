@@ -291,6 +291,7 @@ def test_progress_rises_to_one(tmp_path: Path, name: str) -> None:
     assert all(p.bad == 0 for p in seen)
 
 
+@pytest.mark.sample(1, seconds=3)
 @pytest.mark.parametrize("name", ["d.jsonl", "d.csv.gz", "d.parquet"])
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path, name: str) -> None:
     rows = [{"q": "x" * 200, "r": "y" * 800, "n": str(n)} for n in range(20_000)]

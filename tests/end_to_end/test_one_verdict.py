@@ -115,7 +115,7 @@ def remote_one_by_one(server: BackgroundServer, name: str, texts: list[str]) -> 
 WAYS = [in_place, v1, v1_batch, v1_lines, v1_socket, remote, remote_one_by_one]
 
 
-@pytest.mark.sample(6, seconds=4)
+@pytest.mark.sample(3, seconds=4)
 @pytest.mark.parametrize("name", REWARDS)
 @pytest.mark.parametrize("way", WAYS)
 def test_whole_verdicts(
@@ -152,7 +152,7 @@ def adaptive_socket(server: BackgroundServer, name: str, texts: list[str]) -> li
     return [found[n] for n in range(len(texts))]
 
 
-@pytest.mark.sample(4, seconds=3)
+@pytest.mark.sample(2, seconds=3)
 @pytest.mark.parametrize("name", REWARDS)
 @pytest.mark.parametrize("way", [adaptive, adaptive_batch, adaptive_socket])
 def test_verdicts_in_adaptives_form(

@@ -63,6 +63,7 @@ def test_it_speaks_https_and_wss(serve: Serve, tmp_path: Path) -> None:
     assert server.ended() == 0
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("what", ["another key", "no certificate", "an encrypted key"])
 def test_a_certificate_that_cannot_be_used_is_an_error_of_the_users(
     serve: Serve, tmp_path: Path, what: str

@@ -22,8 +22,6 @@ from support.catalogue import Setting, setting_of
 
 CASES = Path(__file__).parent / "cases"
 NAMES = sorted(entry.name for entry in entry_points(group="guerdon.rewards"))
-QUICK = ("contains",)
-"""The entries whose contract make test checks; the others take as long."""
 ROWS = 4
 """Rows of a table that go through the contract."""
 
@@ -82,17 +80,8 @@ def test_cases(name: str, setting: Setting) -> None:
     assert_cases(name, rows, workers=1, timeout=setting.timeout, **setting.parameters)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *QUICK,
-        *(
-            pytest.param(name, marks=[pytest.mark.slow(seconds=5), *marks_of(name)])
-            for name in NAMES
-            if name not in QUICK
-        ),
-    ],
-)
+@pytest.mark.slow(seconds=5)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks_of(name)) for name in NAMES])
 def test_contract(name: str, setting: Setting) -> None:
     rows = scored(table(name))
     report = check_reward(
@@ -108,6 +97,7 @@ def test_contract(name: str, setting: Setting) -> None:
     assert report.scale is not None
 
 
+@pytest.mark.sample(9, seconds=1)
 @pytest.mark.parametrize("name", SCORING)
 def test_use_does_not_change_the_version(name: str, setting: Setting) -> None:
     reward = guerdon.get_reward_function(name, **setting.parameters)

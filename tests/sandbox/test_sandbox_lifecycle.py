@@ -95,6 +95,7 @@ def test_an_idle_fork_server_that_was_killed_is_replaced(tier: str) -> None:
             kill(forkers())
 
 
+@pytest.mark.sample(2, seconds=2)
 def test_a_job_whose_fork_server_was_killed_is_run_once_more(tier: str) -> None:
     with Sandbox(tier, workers=1) as sandbox:
         sandbox.run("pass")
@@ -105,6 +106,7 @@ def test_a_job_whose_fork_server_was_killed_is_run_once_more(tier: str) -> None:
         assert (done.status, done.stdout) == ("ok", "whole\n")
 
 
+@pytest.mark.sample(2, seconds=1)
 def test_a_job_that_never_ends_its_course_is_lost(tier: str) -> None:
     over = threading.Event()
 
@@ -211,7 +213,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("end", some_of(ENDS, "an exception", "SIGKILL at work", seconds=2))
+@pytest.mark.parametrize("end", some_of(ENDS, "SIGKILL at work", seconds=2))
 def test_nothing_outlives_the_process_that_opened_it(tier: str, end: str, tmp_path: Path) -> None:
     code, status = ENDS[end]
     mounts = Path("/proc/self/mounts").read_text()
@@ -252,7 +254,7 @@ signal.signal(signal.SIGCHLD, reap)
 }
 
 
-@pytest.mark.parametrize("oddity", some_of(ODD_PARENTS, "few descriptors", "no standard streams", seconds=2))
+@pytest.mark.parametrize("oddity", some_of(ODD_PARENTS, "no standard streams", seconds=2))
 def test_it_works_in_processes_that_are_unlike_others(oddity: str) -> None:
     code = f"""
 import os, signal
@@ -363,6 +365,7 @@ def prints_its_number(response: str, answer: str) -> float:
 """
 
 
+@pytest.mark.slow(seconds=8)
 def test_a_worker_of_the_engine_that_overran_its_deadline_takes_its_servers_along(tmp_path: Path) -> None:
     pids, out = tmp_path / "pids", tmp_path / "out.jsonl"
     (tmp_path / "rewards.py").write_text(REWARD.format(folders=FOLDERS, pids=str(pids)))
@@ -397,6 +400,7 @@ class Interruption(BaseException):
 
 
 # Interrupted where a socket was made a moment ago, it is left to the collector, which says so.
+@pytest.mark.slow(seconds=6)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_run_that_is_interrupted_leaves_no_answer_for_the_next() -> None:
     dice = random.Random(11)

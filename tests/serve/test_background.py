@@ -32,7 +32,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.sample(2, seconds=2)
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("closed", ["<&-", "<&- >&-", ">&- 2>&-"])
 @pytest.mark.parametrize("workers", [0, 1], ids=["in place", "1 worker"])
 def test_it_starts_in_a_process_without_standard_streams(closed: str, workers: int, tmp_path: Path) -> None:

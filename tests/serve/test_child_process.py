@@ -66,6 +66,7 @@ def all_messages(process: ServerProcess) -> Iterator[tuple[Any, ...]]:
                 return
 
 
+@pytest.mark.sample(2, seconds=1)
 @pytest.mark.parametrize(
     ("start", "first"),
     [
@@ -80,6 +81,7 @@ def test_a_server_that_does_not_start_says_why(start: str, first: tuple[Any, ...
         assert next(all_messages(process)) == first
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("order", ["stop", "hand_over"])
 def test_a_server_reports_its_life(order: str) -> None:
     with started() as process:

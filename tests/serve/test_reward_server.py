@@ -60,6 +60,7 @@ def url(server: RewardServer[Any]) -> str:
     return server.url
 
 
+@pytest.mark.sample(1, seconds=2)
 def test_the_server_of_the_reference(server: Scary) -> None:
     assert call(url(server), "/info").json == {
         "version": "1.0",
@@ -203,6 +204,7 @@ class AsyncHooked(Hooked):
         super().cleanup()
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("cls", [Hooked, AsyncHooked])
 def test_hooks_run_once_each_in_this_process(cls: type[Hooked]) -> None:
     log: list[Any] = []
@@ -376,6 +378,7 @@ class Together(serve_work.ActServer):
         return Response(reward=await serve_work.act_async(request.turns[-1].content))
 
 
+@pytest.mark.sample(1, seconds=5)
 @pytest.mark.parametrize("workers", [None, 1])
 def test_batch_score(workers: int | None) -> None:
     with Together(port=0, blocking=False, workers=workers, timeout=0.5) as running:
@@ -423,7 +426,7 @@ class GrumpyServer(RewardServer[Grumpy]):
         return ServerInfo(version="1", name="grumpy", description="")
 
 
-@pytest.mark.sample(2, seconds=4)
+@pytest.mark.sample(1, seconds=6)
 @pytest.mark.parametrize(
     ("word", "workers", "status", "kind"),
     [
@@ -498,6 +501,7 @@ def _script(tmp_path: Path) -> tuple[subprocess.Popen[str], str]:
     raise AssertionError("it does not listen")
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_blocking_server_ends_in_good_order(tmp_path: Path, number: int) -> None:
     process, address = _script(tmp_path)

@@ -7,10 +7,11 @@ The reward is the scary letter's: 1 unless the completion has the letter that th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -35,11 +36,20 @@ FAILURES = {
 }
 
 
-def abort_connections() -> None:
-    """Close what the running loop has open, so that no test that comes later is warned of it."""
-    # asyncio has no public list of a loop's transports.
-    for transport in list(getattr(asyncio.get_running_loop(), "_transports", {}).values()):
-        transport.abort()
+def _transports() -> list[asyncio.Transport]:
+    # asyncio has no public list of a loop's transports, and this one holds them weakly.
+    return list(getattr(asyncio.get_running_loop(), "_transports", {}).values())
+
+
+@contextlib.contextmanager
+def aborted_at_the_end() -> Iterator[None]:
+    """Close what the running loop has open now or opens meanwhile, so that no test is warned of it later."""
+    open_now = _transports()
+    try:
+        yield
+    finally:
+        for transport in {*open_now, *_transports()}:
+            transport.abort()
 
 
 @dataclass
@@ -91,15 +101,19 @@ class Misbehaving:
 
     def stop(self) -> None:
         """Drop every connection and stop listening."""
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self.loop).result()
+        asyncio.run_coroutine_threadsafe(self._stop(), self.loop).result()
+
+    async def _stop(self) -> None:
+        with aborted_at_the_end():
+            await self._runner.cleanup()
 
     async def _settle(self) -> None:
         """Let connections that were accepted during the clean-up be closed, too."""
         tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        abort_connections()
+        with aborted_at_the_end():
+            await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0.02)
 
     async def _start(self) -> None:

@@ -143,7 +143,7 @@ def reads_a_type_that_does_not_travel(response: str, metadata: Mapping[str, Any]
     return float(isinstance(metadata.get("pair"), tuple))
 
 
-@pytest.mark.sample(6, seconds=2)
+@pytest.mark.sample(3, seconds=2)
 @pytest.mark.parametrize(
     ("reward", "modes", "says"),
     [

@@ -123,6 +123,7 @@ def test_what_keeps_all_samples_from_being_scored_is_raised_and_logged_once(
     assert told.startswith("sized cannot score for ")
 
 
+@pytest.mark.sample(1, seconds=1)
 @every_trainer
 def test_sync_rewards_run_in_several_processes_at_once(make: Any, ask: Ask, tmp_path: Path) -> None:
     adapter = make(meeting, workers=2)
@@ -152,6 +153,7 @@ def test_a_batched_reward_that_is_asked_one_by_one(make: Any, ask: Ask) -> None:
     adapter.close()
 
 
+@pytest.mark.sample(4, seconds=1)
 @every_trainer
 @pytest.mark.parametrize("pickled", [pickle, cloudpickle], ids=["pickle", "cloudpickle"])
 def test_adapters_travel(make: Any, ask: Ask, pickled: Any) -> None:

@@ -176,6 +176,7 @@ def verdicts(rewrites: Iterator[tuple[str, Rewrite]]) -> list[tuple[str, str, fl
     return [(gold, rewrite.kind, score) for (gold, rewrite), score in zip(given, scores, strict=True)]
 
 
+@pytest.mark.slow(seconds=4)
 def test_the_reward_pays_what_keeps_the_answer_and_nothing_else() -> None:
     pytest.importorskip("math_verify", reason="the extra math is absent")
     kept = verdicts((gold, r) for n, gold in enumerate(GOLDS) for r in keeping(gold, n))
@@ -184,6 +185,7 @@ def test_the_reward_pays_what_keeps_the_answer_and_nothing_else() -> None:
     assert [found for found in broken if found[2] != 0] == []
 
 
+@pytest.mark.slow(seconds=3)
 def test_hard_pairs() -> None:
     pytest.importorskip("math_verify", reason="the extra math is absent")
     cases = list(math_hard.cases(Path()))

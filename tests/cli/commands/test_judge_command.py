@@ -186,6 +186,7 @@ def test_a_pair_without_its_second_response(guerdon: Run, work: Path) -> None:
     assert 'second response as text in the column "response_b"' in result.stderr
 
 
+@pytest.mark.slow(seconds=6)
 def test_ctrl_c_and_resume(labelled: Path, server: JudgeServer) -> None:
     server.script = lambda asked: Reply(by_length(asked).body, delay=0.15)
     scores = labelled / "s.jsonl"

@@ -148,6 +148,7 @@ def test_a_port_that_is_taken(guerdon: Run) -> None:
     )
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("module", ["uvicorn", "fastapi", "httptools"])
 def test_without_the_extra_it_says_what_to_install(work: Path, module: str) -> None:
     code = (

@@ -75,6 +75,7 @@ def test_mistakes(guerdon: Run, work: Path, args: tuple[str, ...], fragment: str
     assert fragment in result.stderr
 
 
+@pytest.mark.slow(seconds=6)
 def test_the_contract_is_kept(guerdon: Run, work: Path) -> None:
     cases(work, 1.0, 0.0, 0.0)
     result = guerdon("test", "my_rewards.py::brief", "cases.jsonl", "--contract", "--timeout", "5")

@@ -339,6 +339,7 @@ def test_right_answers() -> None:
     assert not FinalAnswer("8", "box").is_right(right)
 
 
+@pytest.mark.sample(10, seconds=1)
 @pytest.mark.parametrize("name", LONG)
 def test_long_responses_take_linear_time(name: str) -> None:
     started = time.process_time()

@@ -223,6 +223,7 @@ def test_agrees_with_a_trainer(data_dir: Path) -> None:
         assert [metric.success for metric in result.metrics.values()] == row["follow_instruction_list"]
 
 
+@pytest.mark.sample(5, seconds=1)
 @pytest.mark.parametrize(
     "unit", ["a, b. ", "! ", "[", "<<", "* ", "*", "\n", " ", "'", "n't. \" ", "x", "- ", "a.b@", "Section "]
 )

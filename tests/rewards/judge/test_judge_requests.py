@@ -199,6 +199,7 @@ def test_what_no_other_try_would_cure_is_not_tried_again(status: int, says: str,
 # Faults that pass.
 
 
+@pytest.mark.sample(4, seconds=1)
 @pytest.mark.parametrize(
     "fault",
     [
@@ -219,6 +220,7 @@ def test_a_fault_that_passes_is_tried_again(fault: Reply, server: JudgeServer) -
     assert (result.score, result.metrics["requests"].score) == (0.75, 2)
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("dated", [False, True])
 def test_retry_after_is_kept_to(dated: bool, server: JudgeServer) -> None:
     def busy(asked: Asked) -> Reply:

@@ -26,6 +26,7 @@ def test_the_reason_names_the_other_languages() -> None:
     assert result.metrics["words"].score == 10
 
 
+@pytest.mark.sample(16, seconds=1)
 @pytest.mark.parametrize("code", ["de", "zh", "ar"])
 @pytest.mark.parametrize(
     "response",

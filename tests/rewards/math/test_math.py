@@ -232,7 +232,7 @@ def test_long_responses(scored: Scored, number: int) -> None:
     assert result.score == LONG[number][2], result.error or result.reason
 
 
-@pytest.mark.sample(5, seconds=2)
+@pytest.mark.sample(2, seconds=2)
 @pytest.mark.parametrize(("response", "truth", "prompt", "parameters", "score"), OTHERWISE)
 def test_prompts_parameters_and_solutions_as_ground_truth(
     response: str, truth: Any, prompt: str, parameters: dict[str, Any], score: int
@@ -327,6 +327,7 @@ def test_gsm8k_in_a_thread_and_as_a_closure(data_dir: Path) -> None:
     assert found["closed"] == [label + 0.25 for label in labels]
 
 
+@pytest.mark.slow(seconds=4)
 def test_gsm8k_solutions_of_people_as_ground_truth(data_dir: Path) -> None:
     lines = (data_dir / "gsm8k_train_1000.jsonl").read_text(encoding="utf-8").split("\n")
     answers = [json.loads(line)["answer"] for line in lines if line]
@@ -338,6 +339,7 @@ def test_gsm8k_solutions_of_people_as_ground_truth(data_dir: Path) -> None:
     assert guerdon.score(math, rows_of(wrong)).scores == [0.0] * len(wrong)
 
 
+@pytest.mark.slow(seconds=5)
 def test_math_golds_equal_themselves_and_no_known_hole_is_paid(data_dir: Path) -> None:
     lines = (data_dir / "math_test_golds_dev.jsonl").read_text(encoding="utf-8").split("\n")
     golds = [gold for line in lines if line and isinstance(gold := json.loads(line)["answer"], str)]

@@ -344,6 +344,7 @@ def test_every_math_gold_is_read_without_the_library_and_equals_itself(data_dir:
     assert [gold for gold, value in values.items() if equal(value, value) is not True] == []
 
 
+@pytest.mark.slow(seconds=7)
 def test_different_math_golds_are_told_apart_as_their_values_are(data_dir: Path) -> None:
     values = [(gold, value) for gold, value in math_golds(data_dir).items() if isinstance(value, Quantity)]
     source = random.Random(9)

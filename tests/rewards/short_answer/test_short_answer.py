@@ -146,6 +146,7 @@ def test_long_responses_end_soon(piece: str, size: int) -> None:
     assert time.process_time() - start < 5
 
 
+@pytest.mark.slow(seconds=3)
 def test_verdicts_of_people(data_dir: Path) -> None:
     """Better F1 than ``contains`` at a precision of .99 in strict mode; more recall in tolerant mode."""
     cases = list(SUITE.cases(data_dir))

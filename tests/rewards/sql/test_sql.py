@@ -291,6 +291,7 @@ def test_what_the_metrics_say(folder: Path) -> None:
     assert "Essen" not in repr(judged(folder, "SELECT nme FROM city", LARGEST))
 
 
+@pytest.mark.sample(3, seconds=1)
 @pytest.mark.parametrize(
     ("row", "score"),
     [

@@ -100,6 +100,7 @@ def test_the_variations_tell_queries_apart(golds: dict[str, ReferenceResults]) -
     assert sum(differ) / len(differ) > 0.95
 
 
+@pytest.mark.slow(seconds=3)
 def test_the_query_of_another_question(golds: dict[str, ReferenceResults], asked: Asked) -> None:
     some = dict(list(told(golds).items())[::4])
     pairs = [(mine, query) for query in some for mine in golds if mine != query]

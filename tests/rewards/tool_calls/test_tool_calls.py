@@ -296,6 +296,7 @@ def test_ground_truths_that_cannot_be_read(truth: Any, says: str) -> None:
     assert says in str(result.error)
 
 
+@pytest.mark.sample(4, seconds=1)
 @pytest.mark.parametrize(
     "text",
     [

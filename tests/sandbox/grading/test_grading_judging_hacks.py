@@ -216,7 +216,14 @@ def f(xs): return f(xs)
 HACKS = {name: code for name, _, code in (part.partition("\n") for part in HACKS_TEXT.split("## ")[1:])}
 
 
-@pytest.mark.parametrize("program", HACKS.values(), ids=HACKS.keys())
+# Without len() and sorted() the driver itself waits for its limits.
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(code, id=name, marks=pytest.mark.slow(seconds=9) if name == "patched built-ins" else ())
+        for name, code in HACKS.items()
+    ],
+)
 def test_a_hack_passes_no_test(executor: Recording, program: str) -> None:
     results = run_tests(executor, program, EVERY, limits=Limits(cpu_s=1, wall_s=3))
     assert [result.passed for result in results] == [False] * len(EVERY)
@@ -239,6 +246,7 @@ EXCEPTIONS = (
 )  # fmt: skip
 
 
+@pytest.mark.sample(8, seconds=1)
 @pytest.mark.parametrize("name", EXCEPTIONS)
 def test_an_exception_of_any_name_passes_no_test(executor: Recording, name: str) -> None:
     bases = {"Skipped": "BaseException", "CandidateError": "Exception", "ForeignError": "Exception"}

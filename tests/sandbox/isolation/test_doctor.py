@@ -103,7 +103,7 @@ def place() -> Iterator[Readable]:
         yield made
 
 
-@pytest.mark.sample(4, seconds=4)
+@pytest.mark.sample(2, seconds=4)
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if ROOT or not case.root])
 def test_the_doctor_tells_the_truth(place: Readable, name: str) -> None:
     case = CASES[name]
@@ -145,6 +145,7 @@ def assert_true(told: dict[str, Any], reports: dict[str, Any], case: Surrounding
             assert user != "0" or "no capabilities" in case.made
 
 
+@pytest.mark.slow(seconds=6)
 def test_all_is_tried_and_held() -> None:
     found = doctor()
     assert found.tier is not None

@@ -209,6 +209,7 @@ print(sent)
 """
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("tier", tiers.TIERS)
 def test_descriptors_on_their_way_hold_up_nobody_else(tier: Tier) -> None:
     flooded: list[Report] = []

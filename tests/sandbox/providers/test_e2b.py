@@ -141,6 +141,7 @@ def ended(**end: Any) -> tuple[int, Any]:
 OUT = (0, {"event": {"data": {"stdout": base64.b64encode(b"hi").decode()}}})
 
 
+@pytest.mark.sample(5, seconds=1)
 @pytest.mark.parametrize(
     ("body", "expected"),
     [

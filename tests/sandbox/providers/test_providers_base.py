@@ -32,6 +32,7 @@ def test_a_program_with_input_and_files(provider: Provider) -> None:
     assert 0 < done.wall_s < 5
 
 
+@pytest.mark.sample(5, seconds=1)
 @pytest.mark.parametrize(
     ("program", "expected"),
     [
@@ -63,6 +64,7 @@ def test_output_over_the_limit(provider: Provider) -> None:
     assert provider.run("print('x' * 60_000)", limits=Limits(output_kb=60)).status == "ok"
 
 
+@pytest.mark.sample(1, seconds=1)
 def test_many_threads_at_once(provider: Provider) -> None:
     answers: dict[int, Execution] = {}
 
@@ -77,6 +79,7 @@ def test_many_threads_at_once(provider: Provider) -> None:
     assert {number: done.stdout for number, done in answers.items()} == {n: f"{n * 2}\n" for n in range(8)}
 
 
+@pytest.mark.sample(4, seconds=1)
 @pytest.mark.parametrize("fault", [status(503), status(500), drop, cut], ids=["503", "500", "drop", "cut"])
 def test_a_failure_that_passes_is_not_seen(service: Service, provider: Provider, fault: object) -> None:
     service.faults.append(fault)  # type: ignore[arg-type]

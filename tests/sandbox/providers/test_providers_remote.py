@@ -92,7 +92,7 @@ def test_calls_are_answered(executor: RemoteExecutor) -> None:
     assert 1 < report.memory_mb < 200
 
 
-@pytest.mark.sample(8, seconds=1)
+@pytest.mark.sample(4, seconds=3)
 @pytest.mark.parametrize(
     ("program", "expected", "answered"),
     [
@@ -121,6 +121,7 @@ def test_what_a_program_does_to_itself(
     assert len(answers(report)) == answered
 
 
+@pytest.mark.sample(1, seconds=2)
 def test_each_answer_restarts_the_clocks(executor: RemoteExecutor) -> None:
     program = "import time\ndef f(x):\n    time.sleep(0.25)\n    return x"
     report = asked(executor, program, *[("f", [n]) for n in range(5)], limits=Limits(wall_s=1.1))
@@ -223,6 +224,7 @@ os.kill(os.getppid(), 9)
 """
 
 
+@pytest.mark.sample(2, seconds=1)
 @pytest.mark.parametrize("word", ["unavailable", "worker_lost", "passed", ["ok"], None])
 def test_a_forged_report_excuses_no_program(fusion: tuple[FusionService, RemoteExecutor], word: Any) -> None:
     _, executor = fusion
@@ -278,6 +280,7 @@ def test_a_service_that_cuts_long_reports_is_told_before_any_program_runs() -> N
         assert len(service.sent) == 2  # the runtimes, and a trial without the program
 
 
+@pytest.mark.sample(4, seconds=1)
 @pytest.mark.parametrize(
     ("program", "status", "answered"),
     [

@@ -127,7 +127,7 @@ HOSTILE: list[tuple[Callable[[], None], str, str]] = [
 ]
 
 
-@pytest.mark.sample(6, seconds=2)
+@pytest.mark.sample(3, seconds=2)
 @pytest.mark.parametrize(("deed", "kind", "words"), HOSTILE, ids=[h[0].__name__ for h in HOSTILE])
 def test_only_the_offending_sample_fails(deed: Callable[[], None], kind: str, words: str) -> None:
     def reward(response: str) -> float:
@@ -171,6 +171,7 @@ def _batch_hang(prompts: list[str], completions: list[str], **columns: Any) -> l
     return [float(c) for c in completions]
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize(
     ("reward", "kind"), [(_batch_trl, "exception"), (_batch_crash, "crash"), (_batch_hang, "timeout")]
 )

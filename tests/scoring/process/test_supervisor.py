@@ -207,6 +207,7 @@ def test_a_worker_that_goes_wrong_ends_with_what_it_ran(
     assert not worker.handle.is_alive()
 
 
+@pytest.mark.slow(seconds=5)
 def test_a_worker_that_outgrows_its_memory_is_ended(supervise: Make) -> None:
     # The worker itself is not limited here, so that it is the supervisor who sees it.
     supervisor = supervise(deed)

@@ -16,7 +16,7 @@ from guerdon import AsyncRewardClient
 from guerdon.errors import RewardError
 from support.interrupted_runs import MODES, SAMPLES, Notes, by_batch, failures, scored_through
 from support.marks import some_of
-from support.misbehaving import abort_connections
+from support.misbehaving import aborted_at_the_end
 from support.served import Process
 
 
@@ -61,8 +61,8 @@ class Proxy:
         self._server.close()
         self._cut()
         tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        await asyncio.gather(*tasks, return_exceptions=True)
-        abort_connections()
+        with aborted_at_the_end():
+            await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0.02)  # what was accepted meanwhile is closed, too
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -86,8 +86,9 @@ class Proxy:
             await sink.wait_closed()
 
 
-@pytest.mark.parametrize("mode", some_of(MODES, "score", seconds=6))
-@pytest.mark.parametrize("number", some_of([signal.SIGTERM, signal.SIGKILL], signal.SIGKILL, seconds=6))
+@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_server_that_comes_back(
     numbered_server: Process, notes: Notes, mode: str, number: signal.Signals
 ) -> None:

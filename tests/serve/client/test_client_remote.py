@@ -181,6 +181,7 @@ def test_what_makes_no_remote_reward(given: dict[str, Any], says: str) -> None:
 # In every place that takes a reward.
 
 
+@pytest.mark.sample(1, seconds=1)
 def test_scored_in_a_worker(peer: Misbehaving, tmp_path: Path) -> None:
     scores = guerdon.score(remote(peer), rows(500), output=tmp_path / "scores.jsonl")
     assert scores.scores == [1.0, 0.0] * 250
@@ -315,6 +316,7 @@ def test_a_deadline_of_its_own(server: Misbehaving) -> None:
     assert time.monotonic() - started < 3
 
 
+@pytest.mark.slow(seconds=5)
 def test_the_network_fails_in_the_middle_of_10_000_samples(server: Misbehaving) -> None:
     timers = [threading.Timer(at, server.stop) for at in (0.8,)]
     timers += [threading.Timer(at + 0.4, server.start) for at in (0.8,)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
+
 from guerdon.serve.background import BackgroundServer
 from guerdon.serve.run import serve
 from support import serve_work
@@ -17,6 +19,7 @@ def _served(*rewards: Any, **options: Any) -> BackgroundServer:
     return running
 
 
+@pytest.mark.slow(seconds=9)
 def test_an_idle_worker_does_what_lies_with_one_that_is_held_up() -> None:
     with _served(serve_work.act, workers=2, timeout=20) as running:
         for _ in range(20):  # so quick that a worker is given many at once

@@ -70,7 +70,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sample(14, seconds=1)
+@pytest.mark.sample(6, seconds=1)
 @pytest.mark.parametrize(("reward", "order", "status", "kind", "says"), CASES)
 def test_one_sample(
     server: BackgroundServer, reward: str, order: str, status: int, kind: str, says: str
@@ -97,7 +97,7 @@ TOGETHER = [
 ]
 
 
-@pytest.mark.sample(8, seconds=1)
+@pytest.mark.sample(4, seconds=1)
 @pytest.mark.parametrize("position", [0, 5])
 @pytest.mark.parametrize(("reward", "case"), TOGETHER)
 def test_one_of_a_batch(

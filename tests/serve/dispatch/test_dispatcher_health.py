@@ -69,7 +69,7 @@ def test_a_busy_reward_does_not_delay_health(reward: str, order: str) -> None:
         _stays_in_reach(running, f"/rewards/{reward}/score", order)
 
 
-@pytest.mark.sample(1, seconds=5)
+@pytest.mark.slow(seconds=5)
 @pytest.mark.parametrize(
     ("cls", "order"),
     [

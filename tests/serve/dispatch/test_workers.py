@@ -15,7 +15,6 @@ from guerdon.errors import RewardError
 from guerdon.serve.background import BackgroundServer
 from guerdon.serve.run import serve
 from support import serve_work
-from support.marks import some_of
 from support.serve_work import call, turns
 
 
@@ -42,7 +41,8 @@ def _pid(running: BackgroundServer) -> int:
     return int(call(running.url, "/score", turns("pid")).json["reward"])
 
 
-@pytest.mark.parametrize("reward", some_of([pid, pid_async, pid_at_once], pid, seconds=3))
+@pytest.mark.sample(1, seconds=3)
+@pytest.mark.parametrize("reward", [pid, pid_async, pid_at_once])
 @pytest.mark.parametrize(
     ("order", "kind", "stays"),
     [("oom", "memory", False), ("raise x", "exception", True), ("segv", "crash", False)],
@@ -125,6 +125,7 @@ class Flaky:
             raise LookupError("it is away")
 
 
+@pytest.mark.slow(seconds=10)
 def test_a_reward_that_loads_again_later_is_served_again(tmp_path: Path) -> None:
     with _served(RewardFunction(Flaky(str(tmp_path)), name="flaky"), workers=1) as running:
         assert call(running.url, "/score", turns("abc")).json["reward"] == 3.0

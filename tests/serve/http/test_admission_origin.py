@@ -76,6 +76,7 @@ def test_pages_of_other_hosts_are_refused(serve: Serve) -> None:
     assert found == {(origin, host): {200, 101} if good else {403} for origin, host, good in OPEN}
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize(("origin", "host", "good"), WITH_KEY)
 def test_with_a_key_a_page_of_the_same_name_is_let_in(
     serve: Serve, origin: str, host: str, good: bool

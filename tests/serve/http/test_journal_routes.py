@@ -75,6 +75,7 @@ def test_nothing_is_sent_to_a_recorded_host(serve: Serve) -> None:
         assert len(caught) == 1
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("n", ["0", "1001", "x"])
 def test_a_number_that_is_none_is_refused(serve: Serve, n: str) -> None:
     server = serve("rewards.py::length", "--journal", "j.db")

@@ -195,6 +195,7 @@ def test_a_full_queue_says_when_to_come_again() -> None:
         assert call(running.url, "/score", turns("abc")).json["reward"] == 3.0
 
 
+@pytest.mark.sample(1, seconds=3)
 @pytest.mark.parametrize("path", ["/score", "/sc%6Fre"])
 def test_a_request_that_waits_too_long_is_told_with_its_id(path: str) -> None:
     with in_background(serve_work.act, workers=1, request_timeout=1, timeout=30) as running:

@@ -17,6 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 from support.command_work import PATIENCE, Caller, Later, Serve, Server, ask, sample, until
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_what_is_in_flight_is_finished(serve: Serve, number: signal.Signals) -> None:
     server = serve("rewards.py::held")
@@ -120,6 +121,7 @@ def test_a_socket_is_answered_and_then_closed_with_a_reason(serve: Serve) -> Non
     assert "Stopped: 1 request finished, 1 socket closed" in server.said
 
 
+@pytest.mark.sample(1, seconds=3)
 @pytest.mark.parametrize(("path", "name"), [("/v1/ws", "n"), ("/ws", "id")])
 def test_a_message_that_is_not_done_in_time_is_answered_by_its_number(
     serve: Serve, path: str, name: str

@@ -64,6 +64,7 @@ def test_every_result_comes_once(server: BackgroundServer, reward: str, count: i
         assert (line["id"], line["score"], line["error"], line["reward"]) == (f"s{n}", float(n), None, reward)
 
 
+@pytest.mark.sample(1, seconds=4)
 @pytest.mark.parametrize("reward", ["act", "act_async"])
 def test_lines_are_those_of_the_whole_answer(server: BackgroundServer, reward: str) -> None:
     body = asked("a", "raise it", "rich", "none", "nan", "sleep 5", "segv", "ab")

@@ -67,6 +67,7 @@ def test_a_change_is_served_and_no_request_is_refused(
     assert server.ended() == 0
 
 
+@pytest.mark.slow(seconds=10)
 def test_what_does_not_load_is_told_and_the_server_goes_on(serve: Serve, tmp_path: Path) -> None:
     file, helper = tmp_path / "serve" / "mine.py", tmp_path / "serve" / "helper.py"
     write(helper, "SCORE = 1.0\n")

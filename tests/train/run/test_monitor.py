@@ -176,6 +176,7 @@ def test_the_whole_run_is_warned_of_what_goes_wrong(whole: Path) -> None:
     assert {"length_grows", "failures_grow"} <= found
 
 
+@pytest.mark.sample(1, seconds=3)
 @pytest.mark.parametrize(
     ("ended_at", "from_step", "closed"), [(37, 30, False), (60, 45, True), (25, 25, False), (12, 0, True)]
 )

@@ -220,6 +220,7 @@ def in_process(tmp_path: Path, tracker: str, first: int, last: int, **variables:
     return done.stderr
 
 
+@pytest.mark.slow(seconds=7)
 def test_trackio_has_the_run_in_its_database(tmp_path: Path) -> None:
     folder = str(tmp_path / "trackio")
     in_process(tmp_path, "trackio", 1, 3, TRACKIO_DIR=folder)

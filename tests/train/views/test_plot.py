@@ -86,6 +86,7 @@ def test_every_curve_is_there(run: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     }
 
 
+@pytest.mark.sample(1, seconds=2)
 @pytest.mark.parametrize(
     ("output", "begins"),
     [(None, b"\x89PNG\r\n"), ("a.png", b"\x89PNG\r\n"), ("a.pdf", b"%PDF"), ("a.svg", b"<?xml")],
