@@ -464,7 +464,7 @@ def test_a_score_that_overruns_beside_this_process(order: str, kind: str) -> Non
 # Blocking servers, as scripts.
 
 SCRIPT = """
-import os, sys
+import os, signal, sys, threading
 sys.path.insert(0, {tests!r})
 from support.serve_work import ActServer
 
@@ -474,6 +474,11 @@ class Script(ActServer):
 
     def setup(self):
         print("ready", os.getpid(), flush=True)
+
+    async def score(self, request):
+        if request.turns[-1].content == "signal this thread":
+            signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+        return await super().score(request)
 
 if __name__ == "__main__":
     Script(port={port})
@@ -516,6 +521,14 @@ def test_a_blocking_server_ends_in_good_order(tmp_path: Path, number: int) -> No
     assert said.split()[2:] == ["cleaned", "returned"]
     assert process.returncode == 0
     assert "Traceback" not in errors
+
+
+def test_a_signal_that_interrupts_no_call_of_the_main_thread_ends_a_blocking_server(tmp_path: Path) -> None:
+    process, address = _script(tmp_path)
+    time.sleep(0.5)  # until its main thread waits for the server to end
+    assert call(address, "/score", turns("signal this thread")).status == 200
+    said, errors = process.communicate(timeout=20)
+    assert (said.split()[2:], process.returncode) == (["cleaned", "returned"], 0), errors
 
 
 def test_a_server_ends_with_the_process_that_started_it(tmp_path: Path) -> None:

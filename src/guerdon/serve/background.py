@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import select
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -19,6 +20,9 @@ from guerdon.serve.worker.in_process import InProcessHost
 
 if TYPE_CHECKING:
     from guerdon.serve.http.server import HttpServer
+
+_POLL = 0.2
+"""Seconds between two looks at whether a signal has come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,11 @@ class BackgroundServer:
         signals.on_signal = pass_on
         if signals.count:
             pass_on()
-        self._process.wait()
+        is_gone = False
+        while not is_gone:
+            # With a timeout: a signal that another thread takes, or that comes just before the call, ends no wait.
+            if select.select([self._process], [], [], _POLL)[0]:
+                is_gone = ("gone",) in self._process.messages()
         self.stop()
 
     def __enter__(self) -> Self:

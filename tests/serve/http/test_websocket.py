@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import time
@@ -230,7 +231,8 @@ def test_a_session_is_answered_from_memory(server: BackgroundServer) -> None:
 )
 def test_close_codes(server: BackgroundServer, act: Callable[[ClientConnection], None], code: int) -> None:
     with opened(server) as conversation:
-        act(conversation)
+        with contextlib.suppress(ConnectionClosed):  # it may be closed before all is sent
+            act(conversation)
         with pytest.raises(ConnectionClosed) as closed:
             conversation.recv(timeout=5)
     assert closed.value.rcvd is not None
