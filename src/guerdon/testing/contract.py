@@ -151,7 +151,7 @@ class _Check:
             if fault := self._fault(given):
                 self._add(fault.partition(" ")[0], f"{given.name}: {fault}{_excerpt(given)}")
         # The adversarial ones are repeated by the call modes.
-        rows = [given for given in self._steady() if not given.adversarial]
+        rows = [given for given in self._repeatable() if not given.adversarial]
         again, _ = in_workers(self.checked, [given.sample for _ in range(REPEATS - 1) for given in rows])
         repeats = [[again[n + r * len(rows)] for r in range(REPEATS - 1)] for n in range(len(rows))]
         self._compare(rows, repeats, "when it is scored again")
@@ -184,21 +184,21 @@ class _Check:
 
     def in_mode(self, name: str) -> None:
         """Compare with the verdicts of another call mode."""
-        steady = self._steady()
+        repeatable = self._repeatable()
         if name == "http":
-            steady = [given for given in steady if is_sendable(given.sample)]
+            repeatable = [given for given in repeatable if is_sendable(given.sample)]
         elif name != "call":  # a megabyte takes long and shows nothing new in batches and threads
-            steady = [
-                given for given in steady if len(given.sample.response) <= _LARGE or not given.adversarial
+            repeatable = [
+                given for given in repeatable if len(given.sample.response) <= _LARGE or not given.adversarial
             ]
         try:
-            outcomes = call_by_mode(name, self.checked, [given.sample for given in steady])
+            outcomes = call_by_mode(name, self.checked, [given.sample for given in repeatable])
         except HangError:
             self._add(f"in mode {name}", f"in mode {name}: it does not end")
             return
-        self._compare(steady, outcomes, f"in mode {name}")
+        self._compare(repeatable, outcomes, f"in mode {name}")
 
-    def _steady(self) -> list[ContractInput]:
+    def _repeatable(self) -> list[ContractInput]:
         """The inputs that can be run anywhere: what overran or ended its process would do so here."""
         return [t for t in self.inputs if t.outcome.kind not in ("timeout", "crash", "memory")]
 

@@ -82,8 +82,8 @@ def _sample_of(
 
 def _exception_of(result: EvaluateResult) -> Any:
     trajectories = package("art.trajectories", "pip install openpipe-art", "scoring a group")
-    error = result.__dict__.get("_exception")
-    shown = "".join(traceback.format_exception(error)) if isinstance(error, BaseException) else ""
+    error = result.exception
+    shown = "" if error is None else "".join(traceback.format_exception(error))
     return trajectories.PydanticException(
         type=str(result.error_kind), message=str(result.error), traceback=shown
     )

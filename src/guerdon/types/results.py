@@ -228,6 +228,12 @@ class EvaluateResult(_ResultModel):
         return self.error is not None
 
     @property
+    def exception(self) -> BaseException | None:
+        """The exception that the reward raised, where it raised it in this process."""
+        kept: BaseException | None = self.__dict__.get("_exception")
+        return kept
+
+    @property
     def reward(self) -> str | None:
         """The name of the reward that made this score."""
         return self.provenance.reward if self.provenance else None
@@ -250,9 +256,8 @@ class EvaluateResult(_ResultModel):
         self._raise()
 
     def _raise(self) -> NoReturn:
-        original = self.__dict__.get("_exception")
-        if isinstance(original, BaseException):
-            raise original
+        if self.exception is not None:
+            raise self.exception
         raise error_of_kind(self.error_kind, self.error or "", reward=self.reward)
 
     def __float__(self) -> float:

@@ -25,7 +25,7 @@ import pytest
 import guerdon
 from guerdon.reward.function import RewardFunction
 from support.judge_server import Asked, JudgeServer, Reply, completion, judge_server
-from support.tiny_chat import make_tiny_model
+from support.tiny_models import save_chat_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
@@ -36,7 +36,7 @@ _SERVE = "from transformers.cli.transformers import main; main()"
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("torch", reason="no torch: it comes with the extra dev")
-    return make_tiny_model(tmp_path_factory.mktemp("model"))
+    return save_chat_model(tmp_path_factory.mktemp("model"))
 
 
 def judge(**options: Any) -> RewardFunction:

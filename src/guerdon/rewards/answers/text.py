@@ -138,7 +138,7 @@ def claims(text: str, where: Sequence[str]) -> list[Claim]:
         if place == "all":
             return [Claim(text, 0, len(text))]
         if found := at_place(text, place):
-            return standing(text, found)
+            return not_retracted(text, found)
     return []
 
 
@@ -147,7 +147,7 @@ def at_place(text: str, place: str) -> list[Claim]:
     return list(_FINDERS[place](text))
 
 
-def standing(text: str, found: list[Claim]) -> list[Claim]:
+def not_retracted(text: str, found: list[Claim]) -> list[Claim]:
     """Those of the claims, in their order, that are not retracted later."""
     if is_retracted(text[found[-1].end :]):
         return []

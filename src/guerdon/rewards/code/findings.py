@@ -82,7 +82,7 @@ def _kinds(node: ast.AST, modules: set[str]) -> Iterator[tuple[str, str]]:
         case ast.Name(id="SystemExit" | "KeyboardInterrupt" as name):
             yield "exits", name
         case ast.ClassDef() as made:
-            yield from (("equality", f"{made.name}.{name}") for name in _blind(made))
+            yield from (("equality", f"{made.name}.{name}") for name in _constant_equality(made))
         case ast.Constant(value=str(name)) if name in _FRAMES:
             yield "frames", name
     match node:
@@ -104,7 +104,7 @@ def _is_namespace(value: ast.expr) -> bool:
     return False
 
 
-def _blind(made: ast.ClassDef) -> Iterator[str]:
+def _constant_equality(made: ast.ClassDef) -> Iterator[str]:
     """The comparing methods of a class that do not look at what they compare with."""
     for node in made.body:
         if isinstance(node, ast.FunctionDef) and node.name in _EQUALITY:
@@ -143,9 +143,9 @@ def _text(value: Any) -> str:
 def _inputs(test: Test) -> Iterator[list[str]]:
     """The inputs of a test that can be distinguished from any other constant, one list for each call."""
     if isinstance(test, StdinTest):
-        yield _telling([test.stdin])
+        yield _distinctive([test.stdin])
     elif isinstance(test, CallTest):
-        yield _telling([*test.arguments, *test.keyword_arguments.values()])
+        yield _distinctive([*test.arguments, *test.keyword_arguments.values()])
     else:
         yield from _asserted(test)
 
@@ -162,5 +162,5 @@ def _asserted(test: AssertTest) -> Iterator[list[str]]:
                 yield [text for text in texts if text and len(text) > _SHORT]
 
 
-def _telling(values: Sequence[Any]) -> list[str]:
+def _distinctive(values: Sequence[Any]) -> list[str]:
     return [text for text in map(_text, values) if len(text) > _SHORT]

@@ -11,7 +11,7 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.answers.text import Claim, at_place, is_retracted, places, sentences, standing
+from guerdon.rewards.answers.text import Claim, at_place, is_retracted, not_retracted, places, sentences
 from guerdon.rewards.answers.visible import visible
 from guerdon.rewards.common.parameters import one_of, response_text, shown
 from guerdon.rewards.common.words import UNSPACED
@@ -153,7 +153,7 @@ def _agreed(text: str, found: list[Claim], options: OptionList, last: bool) -> l
     ]
     if not chosen:
         return []
-    left = {claim.start for claim in standing(text, [claim for claim, _ in chosen])}
+    left = {claim.start for claim in not_retracted(text, [claim for claim, _ in chosen])}
     remaining = [labels for claim, labels in chosen if claim.start in left]
     # "B. That is wrong." is one sentence to whom B. is an initial.
     if not remaining or (is_retracted(chosen[-1][0].text) and not any(map(is_retracted, options.texts))):

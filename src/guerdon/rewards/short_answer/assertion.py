@@ -208,7 +208,7 @@ def _is_echo(reading: NormalizedSentence, match: Match, asked: NormalizedSentenc
     return False
 
 
-def standing(text: str) -> list[str]:
+def stated_clauses(text: str) -> list[str]:
     """The sentences of a text that it does not take back, as far as they state something."""
     found = sentences(text)
     for i in range(len(found) - 1, 0, -1):

@@ -18,7 +18,7 @@ from guerdon.rewards.short_answer.assertion import (
     is_hedged,
     objection,
     says_yes,
-    standing,
+    stated_clauses,
 )
 from guerdon.rewards.short_answer.forms import Forms, forms
 from guerdon.rewards.short_answer.matching import disputed, matches
@@ -123,7 +123,7 @@ def _judge(text: str, golds: list[Forms], prompt: str, tolerant: bool) -> tuple[
         return False, "it offers another answer after it"
     if not _is_gold(text, golds) and (listed := guesses(text, prompt)) and _is_spray(listed, golds):
         return False, f"it lists {len(listed)} guesses"
-    readings = [reading for sentence in standing(text) if (reading := read(sentence)).cased]
+    readings = [reading for sentence in stated_clauses(text) if (reading := read(sentence)).cased]
     if not tolerant and len(readings) > 1 and is_answer(readings[0], asked):
         readings = readings[:1]
     why = "no accepted answer in it"
@@ -153,7 +153,7 @@ def _is_spray(listed: list[str], golds: list[Forms]) -> bool:
 
 def _polar(text: str, golds: list[Forms]) -> tuple[bool, str]:
     """Yes or no, by the word that the text opens with."""
-    says = says_yes(" ".join(standing(text[:MAX_QUESTION])[:1]))
+    says = says_yes(" ".join(stated_clauses(text[:MAX_QUESTION])[:1]))
     if says is None:
         return False, "neither yes nor no, or both"
     return any(gold.polarity is says for gold in golds), "yes" if says else "no"

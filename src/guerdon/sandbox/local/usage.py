@@ -56,9 +56,14 @@ class UsageMonitor:
             return "timeout"
         # Pages that several share are in the resident set of each. Who owns what takes longer to find out.
         hidden = tables + (_shared(pids) if self.mappings else 0)
-        if resident + hidden > self.memory and sum(map(_proportional, pids)) + hidden > self.memory:
+        if resident + hidden > self.memory and self._is_over(hidden) and self._is_over(hidden):
             return "memory_limit"
         return ""
+
+    def _is_over(self, hidden: int) -> bool:
+        """Whether they use too much with these bytes. One that comes or goes meanwhile may count twice: look again."""
+        used = _proportional_without_shared_mappings if self.mappings else _proportional
+        return sum(map(used, descendants(self.root))) + hidden > self.memory
 
 
 def descendants(root: int) -> list[int]:
@@ -137,6 +142,23 @@ def _mapped(pid: int) -> dict[bytes, int]:
                 first, _, last = addresses.partition(b"-")
                 found[number] = found.get(number, 0) + int(last, 16) - int(first, 16)
     return found
+
+
+def _proportional_without_shared_mappings(pid: int) -> int:
+    """As ``_proportional``, without what ``_shared`` counts."""
+    total, is_counted = 0, True
+    try:
+        with open(f"/proc/{pid}/smaps", "rb") as file:
+            for line in file:
+                if line.startswith(b"Pss:"):
+                    total += int(line.split()[1]) * 1024 if is_counted else 0
+                elif not line.split(None, 1)[0].endswith(b":"):
+                    is_counted = not line.endswith(_NO_FILE)
+    except OSError:  # gone, or it made itself undumpable
+        with suppress(OSError):
+            return _memory(pid)[0]
+        return 0
+    return total
 
 
 def _proportional(pid: int) -> int:

@@ -109,7 +109,7 @@ class Dispatcher:
     def submit(self, request: PendingRequest) -> None:
         """Have a request answered."""
         if self._group.closed:
-            self.settle(request, error_reply(503, "draining", "the server is stopping; ask again"))
+            self.settle(request, error_reply(503, "draining", "the server is stopping; retry later"))
             return
         request.deadline = self._loop.time() + self.limits.request_timeout
         self._pending[request] = None

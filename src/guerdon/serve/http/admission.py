@@ -83,7 +83,9 @@ def _load_refusal(endpoint: RewardEndpoint) -> HttpReply | None:
     dispatcher = endpoint.dispatcher
     if dispatcher.is_full:
         seconds = b"%d" % (dispatcher.retry_after() + 0.5)
-        text = f"{endpoint.reward} has {dispatcher.in_flight:,} requests waiting; ask again in {seconds.decode()} s"
+        text = (
+            f"{endpoint.reward} has {dispatcher.in_flight:,} requests waiting; retry in {seconds.decode()} s"
+        )
         return error_reply(429, "busy", text, [(b"retry-after", seconds)])
     if dispatcher.load_error is not None and not dispatcher.workers:
         text = f"{endpoint.reward} cannot be served: {dispatcher.load_error}"

@@ -9,7 +9,7 @@ from guerdon.serve.formats.base import json_bytes
 
 HeaderPairs = Sequence[tuple[bytes, bytes]]
 JSON = (b"content-type", b"application/json")
-STOPPING = "the server is stopping; ask again"
+STOPPING = "the server is stopping; retry later"
 
 
 class HttpReply(NamedTuple):
