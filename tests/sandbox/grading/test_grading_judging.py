@@ -426,7 +426,7 @@ def test_what_is_revealed_is_for_the_owner_only(executor: Recording) -> None:
         (AssertTest("def check(c):\n    assert c(g(1), h(2))"), "uses several names .* give entry_point"),
         (CallTest("f", [object()]), "test 2: a value of type object"),
         (CallTest("f", [], {}, object()), "test 2: a value of type object"),
-        ("assert f(1) == 1", "test 2 is a str"),
+        ("assert f(1) == 1", "test 2 must be a StdinTest, CallTest or AssertTest, not a str"),
     ],
 )
 def test_a_malformed_test_is_refused(executor: Recording, test: Any, words: str) -> None:

@@ -145,7 +145,9 @@ def _step(test: Test, number: int) -> StdinTest | call_tests.CallPlan | AssertPl
                 return call_tests.plan_assertions(plan.assertions) if plan.mode == "calls" else plan
     except (InputError, encoding.EncodingError) as error:
         raise InputError(f"test {number}: {error}") from None
-    raise InputError(f"test {number} is a {type(test).__name__}, no StdinTest, CallTest or AssertTest")
+    raise InputError(
+        f"test {number} must be a StdinTest, CallTest or AssertTest, not a {type(test).__name__}"
+    )
 
 
 def _printed(under_test: ProgramUnderTest, test: StdinTest) -> tuple[TestResult, TestResult | None]:

@@ -53,12 +53,12 @@ def loads(text: bytes, *, arrays: bool = False) -> Any:
     except DecodingError:
         raise
     except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError) as error:
-        raise DecodingError(f"no value: {type(error).__name__}") from None
+        raise DecodingError(f"not a value: {type(error).__name__}") from None
 
 
 def _decode(pairs: list[tuple[str, Any]]) -> Any:
     if len(pairs) != 1:
-        raise DecodingError("an object with other than one key")
+        raise DecodingError("expected an object with one key")
     tag, content = pairs[0]
     decoder = _TAGS.get(tag)
     if decoder is None:
@@ -72,7 +72,7 @@ def _decode_with_arrays(pairs: list[tuple[str, Any]]) -> Any:
 
 def _listed(content: Any) -> list[Any]:
     if type(content) is not list:
-        raise DecodingError("no list where one belongs")
+        raise DecodingError("expected a list")
     return content
 
 
@@ -111,7 +111,7 @@ def _set(content: Any) -> set[Any]:
     items = distinct(content)
     made = set(items)
     if len(made) != len(items):
-        raise DecodingError("a set with an item twice")
+        raise DecodingError("the set has an item twice")
     return made
 
 
@@ -120,26 +120,26 @@ def _dict(content: Any) -> dict[Any, Any]:
     keys = distinct(items[::2])
     made = dict(zip(keys, items[1::2], strict=True))
     if len(made) != len(keys):
-        raise DecodingError("a dict with a key twice")
+        raise DecodingError("the dict has a key twice")
     return made
 
 
 def _int(content: Any) -> int:
     if type(content) is not str or len(content) > _HEX_DIGITS:
-        raise DecodingError("no integer, or one too long")
+        raise DecodingError(f"expected an integer of at most {_HEX_DIGITS} hexadecimal digits")
     return int(content, 16)
 
 
 def _numbers(content: Any, count: int) -> list[Any]:
     numbers = _listed(content)
     if len(numbers) != count or not all(type(n) in (int, float, type(None)) for n in numbers):
-        raise DecodingError("not the numbers that belong here")
+        raise DecodingError(f"expected {count} numbers")
     return numbers
 
 
 def _decimal(content: Any) -> Decimal:
     if type(content) is not str or len(content) > _DIGITS:
-        raise DecodingError("no decimal, or one too long")
+        raise DecodingError(f"expected a decimal of at most {_DIGITS} characters")
     try:
         return Decimal(content)
     except InvalidOperation:
@@ -169,9 +169,9 @@ def _array_parts(content: Any) -> tuple[str, list[int], list[Any]]:
     kind, shape, flat = _listed(content)
     sizes: list[int] = _listed(shape)
     if type(kind) is not str or not ARRAY_TYPE.fullmatch(kind) or len(sizes) > 32:
-        raise DecodingError("no array")
+        raise DecodingError("expected an array")
     if not set(map(type, sizes)) <= {int} or min(sizes, default=0) < 0 or prod(sizes) != len(_listed(flat)):
-        raise DecodingError("an array of another shape")
+        raise DecodingError("the items of the array do not fit its shape")
     return kind, sizes, flat
 
 
@@ -190,7 +190,7 @@ def _array(content: Any) -> Any:
         return _nested(content)
     kind, sizes, flat = _array_parts(content)
     if int(kind[2:]) * len(flat) > TEXT or not set(map(type, flat)) <= ATOMS | {complex}:
-        raise DecodingError("an array too large, or of other things than numbers and text")
+        raise DecodingError(f"expected an array of numbers or text of at most {TEXT} bytes")
     return numpy.array(flat, dtype=kind).reshape(sizes)
 
 

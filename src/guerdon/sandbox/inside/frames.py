@@ -25,7 +25,7 @@ def receive(channel: socket.socket) -> Any:
     try:
         return decoding.loads(_exactly(channel, size), arrays=True)
     except decoding.DecodingError as error:
-        raise ChannelError(f"a message that is none ({error})") from None
+        raise ChannelError(f"something that is not a message ({error})") from None
 
 
 def _exactly(channel: socket.socket, size: int) -> bytes:
