@@ -160,7 +160,9 @@ def long_tests() -> dict[str, list[float]]:
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "OMP_NUM_THREADS": "1", "GUERDON_FUZZ_CASES": FUZZ_CASES}
+    # As in the Makefile: many processes import guerdon, and none should compile it anew.
+    ours = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "", "GUERDON_FUZZ_CASES": FUZZ_CASES}
+    return os.environ | ours
 
 
 def turn(path: str, commit: str) -> str:
