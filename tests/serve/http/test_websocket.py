@@ -240,6 +240,17 @@ def test_close_codes(server: BackgroundServer, act: Callable[[ClientConnection],
     assert call(server.url, "/score", turns("abc")).status == 200
 
 
+def test_a_client_that_closes_leaves_nothing_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
+    with in_background(serve_work.act, workers=1) as running:
+        for path, message in ("/ws", turns("abc", id=1)), ("/v1/ws", {"n": 1, "sample": row("abc")}):
+            with opened(running, path) as conversation:
+                said(conversation, message)
+            with opened(running, path):
+                pass
+        assert call(running.url, "/score", turns("abc")).status == 200
+    assert capfd.readouterr().err == ""
+
+
 def test_pings(server: BackgroundServer) -> None:
     with opened(server) as conversation:
         assert conversation.ping(b"there?").wait(5)

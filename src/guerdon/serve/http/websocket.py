@@ -206,7 +206,7 @@ class WebSocketConnection(asyncio.Protocol):
     def _flush(self) -> None:
         """Write the answers that came in this turn of the loop at once."""
         out, self._out = self._out, []
-        if not self._transport.is_closing():
+        if out and not self._transport.is_closing():  # after write_eof even nothing must not be written
             self._transport.write(b"".join(out))
 
     def close(self, reason: str, code: int = GOING_AWAY) -> None:
