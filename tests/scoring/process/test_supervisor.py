@@ -207,6 +207,22 @@ def test_a_worker_that_goes_wrong_ends_with_what_it_ran(
     assert not worker.handle.is_alive()
 
 
+def test_what_came_whole_before_garbage_counts(supervise: Make) -> None:
+    supervisor = supervise(deed)
+    worker = supervisor.spawn()
+    supervisor.give(worker, "abc", "garbage")
+    until = time.monotonic() + 30
+    while worker.handle.running()[0] != 1 and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(0.2)  # what it sends comes in one piece, since nothing is read meanwhile
+    supervisor.run_until(lambda: bool(supervisor.ended))
+    ((_, verdict, index, _),) = supervisor.ended
+    assert verdict.error == "the worker process wrote garbage to its connection while it ran deed"
+    assert index == 1
+    assert worker.handle.ready
+    assert [(index, outcome.score) for index, outcome in supervisor.outcomes()] == [(0, 3.0)]
+
+
 @pytest.mark.slow(seconds=5)
 def test_a_worker_that_outgrows_its_memory_is_ended(supervise: Make) -> None:
     # The worker itself is not limited here, so that it is the supervisor who sees it.

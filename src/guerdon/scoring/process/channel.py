@@ -7,7 +7,7 @@ import socket
 from types import TracebackType
 from typing import Any
 
-from guerdon.scoring.process.ipc import FrameDecoder, StatusPage, frame
+from guerdon.scoring.process.ipc import BrokenFrameError, FrameDecoder, StatusPage, frame
 
 _PIECE = 1 << 18
 
@@ -75,7 +75,10 @@ class Channel:
                 del self._out[:sent]
 
     def receive(self) -> list[Any] | None:
-        """The messages that have come; None once the other end is gone and all has been read."""
+        """The messages that have come; None once the other end is gone and all has been read.
+
+        Raises BrokenFrameError, with the messages that came before it.
+        """
         messages: list[Any] = []
         while True:
             try:
@@ -86,7 +89,11 @@ class Channel:
                 count = 0
             if not count:
                 return messages or None
-            messages.extend(self._frames.feed(self._buffer[:count]))
+            try:
+                messages.extend(self._frames.feed(self._buffer[:count]))
+            except BrokenFrameError as error:
+                error.messages = messages
+                raise
             if count < _PIECE:  # that was all; for what comes now the socket becomes readable anew
                 return messages
 

@@ -13,7 +13,7 @@ import struct
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 _HEAD = struct.Struct("<4sQ")
@@ -28,6 +28,9 @@ _SINCE, _RUNNING, _BEAT, _ITEM = range(4)
 
 class BrokenFrameError(Exception):
     """What came over the socket is no frame: somebody else wrote to it."""
+
+    messages: Sequence[Any] = ()
+    """What came whole before it."""
 
 
 def frame(message: Any) -> bytes:

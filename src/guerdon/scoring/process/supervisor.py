@@ -131,24 +131,26 @@ class WorkerSupervisor(ABC, Generic[StateT]):
     def read(self, worker: StateT) -> None:
         """Take what a worker sent, and see to its end where it has closed its connection."""
         if not self.drain(worker):
-            self.reap(worker)
+            self._reap_if_there(worker)
 
     def drain(self, worker: StateT) -> bool:
         """Take what a worker sent; False once it is gone and all has been read."""
+        broken = False
         try:
             messages = worker.handle.receive()
-        except BrokenFrameError:
-            self.on_broken_connection(worker)
-            worker.handle.kill()
-            worker.connection_broken = True
-            return False
+        except BrokenFrameError as error:
+            messages, broken = error.messages, True
         if messages:
             worker.silent_since = None
         for message in messages or ():
             if message[0] == "ready":
                 worker.handle.ready, worker.handle.baseline = True, message[1]
             self.on_message(worker, message)
-        return messages is not None
+        if broken and worker in self.workers:
+            self.on_broken_connection(worker)
+            worker.handle.kill()
+            worker.connection_broken = True
+        return messages is not None and not broken
 
     def write(self, worker: StateT) -> None:
         """Send more of what waits to be sent."""
