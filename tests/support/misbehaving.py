@@ -18,6 +18,8 @@ from typing import Any, Self
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
+from guerdon.serve.http.server import stop_accepting
+
 INFO = {
     "version": "v-1",
     "name": "scary",
@@ -104,6 +106,7 @@ class Misbehaving:
         asyncio.run_coroutine_threadsafe(self._stop(), self.loop).result()
 
     async def _stop(self) -> None:
+        await stop_accepting([self._listening])
         with aborted_at_the_end():
             await self._runner.cleanup()
 
@@ -140,9 +143,11 @@ class Misbehaving:
             app.router.add_route("*", path, handler)
         self._runner = web.AppRunner(app, shutdown_timeout=0.05)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True)
-        await site.start()
-        self.port = self._runner.addresses[0][1]
+        assert self._runner.server is not None
+        self._listening = await self.loop.create_server(
+            self._runner.server, "127.0.0.1", self.port, reuse_address=True
+        )
+        self.port = self._listening.sockets[0].getsockname()[1]
 
     # What every request meets.
 

@@ -14,6 +14,7 @@ import pytest
 
 from guerdon import AsyncRewardClient
 from guerdon.errors import RewardError
+from guerdon.serve.http.server import stop_accepting
 from support.interrupted_runs import MODES, SAMPLES, Notes, by_batch, failures, scored_through
 from support.marks import some_of
 from support.misbehaving import aborted_at_the_end
@@ -58,7 +59,7 @@ class Proxy:
         return port
 
     async def _close(self) -> None:
-        self._server.close()
+        await stop_accepting([self._server])
         self._cut()
         tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         with aborted_at_the_end():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -14,6 +15,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from guerdon.serve.http.server import stop_accepting
 from support.command_work import PATIENCE, Caller, Later, Serve, Server, ask, sample, until
 
 
@@ -190,3 +192,22 @@ def processes() -> dict[int, tuple[int, str]]:
     )
     rows = (line.split() for line in listed.stdout.splitlines())
     return {int(pid): (int(parent), state) for pid, parent, state, *_ in rows}
+
+
+def test_a_connection_accepted_as_the_server_stops_is_served() -> None:
+    async def main() -> bytes:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(await reader.readline())
+            writer.close()
+            await writer.wait_closed()
+
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        with socket.create_connection(server.sockets[0].getsockname()) as client:
+            client.sendall(b"served\n")
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # the loop has accepted it now, and has made no transport
+            await stop_accepting([server])
+            client.setblocking(False)
+            return await asyncio.wait_for(asyncio.get_running_loop().sock_recv(client, 100), 10)
+
+    assert asyncio.run(main()) == b"served\n"

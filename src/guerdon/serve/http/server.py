@@ -260,6 +260,21 @@ def _summed(counts: Any) -> Mapping[str, int]:
     return total
 
 
+async def stop_accepting(servers: Sequence[asyncio.Server]) -> None:
+    """Close listening servers, and serve the connections that they have accepted.
+
+    Python 3.11's ``asyncio.Server.close`` leaves a connection without a transport where it was accepted in the same
+    turn of the loop: nobody reads from it and nobody closes it.
+    """
+    loop = asyncio.get_running_loop()
+    for server in servers:
+        for listener in server.sockets:
+            loop.remove_reader(listener.fileno())
+    await asyncio.sleep(0)
+    for server in servers:
+        server.close()
+
+
 class _UvicornServer(uvicorn.Server):
     on_ready: Callable[[], None]
 
@@ -273,8 +288,7 @@ class _UvicornServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # First of all: who connects from here on is refused at once, rather than left to wait for an answer.
-        for server in self.servers:
-            server.close()
+        await stop_accepting(self.servers)
         for listener in sockets or []:
             listener.close()
         await self._http_server.drain()
