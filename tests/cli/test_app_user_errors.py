@@ -35,7 +35,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "no such reward": (("score", "exxact", "samples.jsonl"), "there is no reward 'exxact'"),
     "a registered name misspelt": (("score", "lenght", "samples.jsonl"), "did you mean length?"),
     "a function misspelt": (("score", "my_rewards.py::exakt", "samples.jsonl"), "did you mean exact?"),
-    "a file without a function": (("score", "my_rewards.py", "samples.jsonl"), "write my_rewards.py::name"),
+    "a file without a function": (
+        ("score", "my_rewards.py", "samples.jsonl"),
+        "name one of them: guerdon score my_rewards.py::exact samples.jsonl, or guerdon",
+    ),
     "no such file": (("score", "my_reward.py::exact", "samples.jsonl"), "did you mean my_rewards.py?"),
     "no such module": (("score", "no_package.mod:f", "samples.jsonl"), "there is no module 'no_package'"),
     "a folder without main.py": (("score", "empty_folder", "samples.jsonl"), "has no main.py"),

@@ -42,7 +42,7 @@ def bad(line: int, reason: str = "no", file: str = "d.jsonl") -> BadRow:
 def test_what_the_error_lists(rejected: list[BadRow], count: int, rows: int, lines: list[str]) -> None:
     error = BadRowsError.of(rejected, count, rows)
     first, *others = str(error).split("\n")
-    assert first == f"{lines[0]}; mend them, or leave them out with --skip-bad-rows:"
+    assert first == f"{lines[0]}; fix them, or skip them with --skip-bad-rows:"
     assert [line.strip() for line in others] == lines[1:]
     assert (error.bad, error.rows, error.rejected) == (count, rows, tuple(rejected))
     assert isinstance(error, InputError)

@@ -15,7 +15,7 @@ import pytest
 import guerdon
 from guerdon import RewardFunction, get_reward_function, register_reward_function, reward_function, weighted
 from guerdon.errors import BindingError, ResolutionError, RewardError
-from guerdon.reward.loading.names import registered_names
+from guerdon.reward.names import registered_names
 
 SOURCE = """
 from helper_beside_rewards import HALF
@@ -143,7 +143,7 @@ def test_options_survive_parameters(folder: Path) -> None:
         ("no/folder/x.py::half", "there is no file no/folder/x.py"),
         ("::half", "there is no file"),
         ("metrics::half", "there is no file metrics"),
-        ("some_rewards.py", "names a file but no function; write some_rewards.py::name"),
+        ("some_reward.py", "there is no file some_reward.py; did you mean some_rewards.py"),
         ("some_rewards.py::hal", "there is no 'hal' in some_rewards.py::hal; did you mean half?"),
         ("some_rewards.py::zzz", "it has: half"),
         ("some_rewards.py::absent", "there is no 'absent'"),
@@ -277,7 +277,7 @@ ep-number = ep_rewards:number
 """
 CODE = """
 from guerdon import RewardError, get_reward_function, score
-from guerdon.reward.loading.names import registered_names
+from guerdon.reward.names import registered_names
 print([name for name in registered_names() if name.startswith("ep-")])
 print(get_reward_function("ep-plain", k=3).name, [r.score for r in score("ep-plain", ["x"], workers=0, k=3)])
 print(get_reward_function("ep-decorated").name, get_reward_function("ep-decorated")(response="").score)

@@ -16,6 +16,7 @@ import functools
 import importlib
 import os
 import pkgutil
+import shlex
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,8 @@ from guerdon.errors import RewardError
 
 FIRST = ("preview", "score", "rewards", "test", "serve", "adapt", "train", "evaluate")
 """The commands that a list of them begins with; the others follow by name."""
+
+_REWARDS_SHOWN = 5
 
 _MACHINE_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
@@ -92,7 +95,7 @@ class App(click.Group):
             if invocation.debug:
                 traceback.print_exc()
             # Malformed rows are listed; what else a message quotes, an exception's text, goes on one line.
-            text = str(error) if "rejected" in error.about else " ".join(str(error).split())
+            text = str(error) if "rejected" in error.about else " ".join(_message_of(error, args).split())
             return _say(text, USER_ERROR)
         except OSError as error:
             if error.errno == errno.EPIPE:
@@ -121,6 +124,20 @@ def _usage(error: click.ClickException) -> str:
     return f"{message}{' See' if message.endswith('?') else '; see'}: {context.command_path} --help"
 
 
+def _message_of(error: RewardError, args: Sequence[str]) -> str:
+    """The message; for a file with several rewards, the commands that name one of them."""
+    file, rewards = error.about.get("path"), error.about.get("rewards", ())
+    position = next((i for i, arg in enumerate(args) if arg == file or arg.endswith(f"={file}")), None)
+    if not rewards or position is None:
+        return str(error)
+    lines = []
+    for name in rewards[:_REWARDS_SHOWN]:
+        words = [*args[:position], f"{args[position]}::{name}", *args[position + 1 :]]
+        lines.append(f"guerdon {shlex.join(words)}")
+    more = ", …" if len(rewards) > len(lines) else ""
+    return f"{file} defines {', '.join(rewards)}; name one of them: {', or '.join(lines)}{more}"
+
+
 def _forget_stdout() -> None:
     # It cannot be written any more; the interpreter would complain when it flushes what is left at its end.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -138,8 +155,9 @@ def _forget_stdout() -> None:
 def app(context: click.Context) -> None:
     """The reward layer for training language models by reinforcement.
 
-    A REWARD is a registered name (see: guerdon rewards), a function in a file (file.py::name) or in a
-    module (pkg.mod:name or pkg.mod.name), a folder whose main.py defines evaluate, or the address of a server.
+    A REWARD is a registered name (see: guerdon rewards), a file that defines one (file.py), a function in a file
+    (file.py::name) or in a module (pkg.mod:name or pkg.mod.name), a folder whose main.py defines evaluate, or the
+    address of a server.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from guerdon.cli.options import ParamType, combined, debug_option, option, timeout_option, workers_option
+from guerdon.cli.options import (
+    Invocation,
+    ParamType,
+    combined,
+    debug_option,
+    option,
+    timeout_option,
+    workers_option,
+)
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -86,7 +96,50 @@ def find_reward(spec: str, parameters: Mapping[str, Any]) -> RewardFunction:
     from guerdon.reward.registry import get_reward_function
 
     check_parameters(spec, parameters)
-    return get_reward_function(spec, **parameters)
+    return get_reward_function(reward_path(spec), **parameters)
+
+
+def reward_path(spec: str) -> str:
+    """A word for a reward with the function's name in it; says which one, if the word names only a file.
+
+    Raises ResolutionError for a file that defines no reward or several.
+    """
+    from guerdon.reward.discovery import full_path
+    from guerdon.reward.names import is_registered
+
+    if is_registered(spec):
+        return spec
+    path = full_path(spec)
+    if spec.endswith(".py") and path != spec:
+        click.echo(f"reward: {path}", err=True)
+    return path
+
+
+def refuse_swapped(reward: str, data: str) -> None:
+    """Raises InputError where a file of rows stands in the place of the reward, with the line that works."""
+    if not _is_data(reward):
+        return
+    context = click.get_current_context()
+    args = list(context.ensure_object(Invocation).args)
+    if _is_reward(data) and reward in args and data in args:
+        first, second = args.index(reward), args.index(data)
+        args[first], args[second] = data, reward
+        raise InputError(
+            f"{reward} is data and {data} is a reward; the reward comes first: guerdon {shlex.join(args)}"
+        )
+    raise InputError(
+        f"{reward} is data, not a reward; the reward comes first: {context.command_path} REWARD {reward}"
+    )
+
+
+def _is_data(word: str) -> bool:
+    return word == "-" or (Path(word).suffix not in ("", ".py") and "::" not in word and Path(word).is_file())
+
+
+def _is_reward(word: str) -> bool:
+    from guerdon.reward.names import is_registered
+
+    return word.endswith(".py") or ".py:" in word or is_registered(word)
 
 
 def check_parameters(spec: str, parameters: Mapping[str, Any]) -> None:

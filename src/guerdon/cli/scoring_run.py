@@ -24,7 +24,7 @@ from guerdon.cli.options import (
     option,
     option_group,
 )
-from guerdon.cli.reward_options import parameter_option
+from guerdon.cli.reward_options import parameter_option, refuse_swapped
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class ScoringRequest:
     def check(self) -> None:
         """Raises InputError for flags that contradict each other."""
         check_variables()
+        refuse_swapped(self.reward, self.data)
         if self.resume and self.overwrite:
             raise InputError("--resume completes a file and --overwrite replaces it; give one of them")
         if (self.resume or self.overwrite) and self.output is None:

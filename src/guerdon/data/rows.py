@@ -69,7 +69,7 @@ class BadRowsError(InputError):
     @classmethod
     def of(cls, rejected: Sequence[BadRow], bad: int, rows: int, remedy: str | None = None) -> BadRowsError:
         """The error that lists ``rejected`` and counts ``bad`` of ``rows``; ``remedy`` says what can be done."""
-        remedy = remedy or "mend them, or leave them out with --skip-bad-rows"
+        remedy = remedy or "fix them, or skip them with --skip-bad-rows"
         count = f"{bad:,} of {rows:,} row{'' if rows == 1 else 's'} {'is' if bad == 1 else 'are'} malformed"
         lines = [f"{count}; {remedy}:"]
         lines += [f"  {line}" for line in _listed(rejected)]

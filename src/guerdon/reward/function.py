@@ -13,8 +13,8 @@ from guerdon.errors import BindingError
 from guerdon.reward import hooks
 from guerdon.reward.direct_call import DirectCall
 from guerdon.reward.loading.modules import loaded_files
-from guerdon.reward.loading.names import find_target
 from guerdon.reward.loading.pickling import LoadedFiles, look_up, look_up_or_raise, pickled_by_cloudpickle
+from guerdon.reward.names import find_target
 from guerdon.reward.operators import scaled, times, total
 from guerdon.reward.options import RewardOptions, is_number
 from guerdon.reward.scorers.base import Scorer
@@ -46,11 +46,11 @@ class RewardFunction(DirectCall, TrainerMethods, Generic[ResultT]):
     >>> RewardFunction(exact)(response="4", answer="4").score
     1.0
 
-    ``func_path`` takes ``file.py::name``, ``pkg.mod:name`` or ``pkg.mod.name``; further keyword arguments
-    are fixed arguments of the function. Raises BindingError where the function has no such parameter,
-    ResolutionError where the path leads nowhere.
+    ``func_path`` takes ``file.py::name``, ``file.py`` where that defines one reward, ``pkg.mod:name`` or
+    ``pkg.mod.name``; further keyword arguments are fixed arguments of the function. Raises BindingError where the
+    function has no such parameter, ResolutionError where the path leads nowhere.
 
-    A reward that a server scores: ``RewardFunction(endpoint="http://host:8000/rewards/math", mode="remote")``,
+    A reward that a server scores: ``RewardFunction(endpoint="http://host:8000/rewards/math")``,
     ``RewardFunction(name="math", mode="remote")`` on the server of GUERDON_BASE_URL, and
     ``RewardFunction(model_id="…", mode="hosted")`` for a hosted reward model. Of the further arguments,
     ``api_key``, ``base_url``, ``format`` (``"v1"``, ``"adaptive"`` or ``"reward-kit"``; detected otherwise),
@@ -69,6 +69,8 @@ class RewardFunction(DirectCall, TrainerMethods, Generic[ResultT]):
         options: RewardOptions | None = None,
         **fixed_arguments: Any,
     ) -> None:
+        if endpoint is not None and mode == "local":
+            mode = "remote"
         if mode in hooks.REMOTE_MODES:
             if func is not None or func_path is not None:
                 raise BindingError(
@@ -86,8 +88,8 @@ class RewardFunction(DirectCall, TrainerMethods, Generic[ResultT]):
                 f"mode must be one of {words}, not {mode!r} (reward_function takes pointwise and batch)",
                 mode=mode,
             )
-        if endpoint is not None or model_id is not None:
-            raise BindingError('endpoint and model_id belong to remote modes; this reward is mode="local"')
+        if model_id is not None:
+            raise BindingError('model_id belongs to mode="hosted"; this reward is mode="local"')
         if (func is None) == (func_path is None):
             raise BindingError("give either func or func_path")
         if func_path is not None or isinstance(func, str | os.PathLike):

@@ -8,7 +8,7 @@ from typing import Any
 
 from guerdon.errors import BindingError
 from guerdon.reward.function import RewardFunction
-from guerdon.reward.loading.names import by_name, by_path, registered
+from guerdon.reward.names import by_name, by_path, registered
 
 
 def register_reward_function(name: str, reward: Any) -> RewardFunction:
@@ -31,10 +31,10 @@ def register_reward_function(name: str, reward: Any) -> RewardFunction:
 def get_reward_function(name_or_path: Any, **parameters: Any) -> RewardFunction:
     """The reward behind a name or a path, with parameters set.
 
-    Takes a registered name, ``pkg.mod:name``, ``pkg.mod.name``, ``file.py::name``, a folder that holds
-    ``main.py`` with ``evaluate``, or the address of a server that scores; also a function, a class or a reward
-    as it is. Raises ResolutionError with close matches where nothing is found, BindingError where a parameter
-    does not exist.
+    Takes a registered name, ``pkg.mod:name``, ``pkg.mod.name``, ``file.py::name``, ``file.py`` where that defines
+    one reward, a folder that holds ``main.py`` with ``evaluate``, or the address of a server that scores; also a
+    function, a class or a reward as it is. Raises ResolutionError with close matches where nothing is found,
+    BindingError where a parameter does not exist.
     """
     return resolve(name_or_path, **parameters)
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+import guerdon
 from guerdon import EvaluateResult, MetricResult, Response, RewardFunction, StepOutput
 from guerdon.errors import InvalidResultError
 from guerdon.reward.binding.returns import to_result, to_results
@@ -83,6 +84,10 @@ def shown(value: object) -> str:
         ((1, {"a": MetricResult(0.5), "gone": None}), 1.0, {"a": 0.5}),
         ((1, {"a": RewardKitMetric(score=0.5)}), 1.0, {"a": 0.5}),
         (Pair(0.5, {"a": 1}), 0.5, {"a": 1.0}),
+        ((0.5, "half"), 0.5, {}),
+        ((True, ""), 1.0, {}),
+        ((0.5, None), 0.5, {}),
+        ((None, "no code"), None, {}),
         ({"score": 1}, 1.0, {}),
         ({"reward": 0.5}, 0.5, {}),
         ({"score": 0.5, "acc": 1, "pred": "42", "flag": False}, 0.5, {"acc": 1.0, "flag": 0.0}),
@@ -103,6 +108,28 @@ def test_accepted_returns(value: Any, score: float | None, metrics: dict[str, fl
     for result in (to_result(value, "f"), RewardFunction(lambda response: value)(response="")):
         assert (result.score, result.error) == (score, None)
         assert {name: metric.score for name, metric in result.metrics.items()} == metrics
+
+
+def test_a_score_with_a_reason_in_every_way_to_call() -> None:
+    def one(response: str) -> tuple[float, str]:
+        return 0.5, f"half of {response}"
+
+    async def soon(response: str) -> tuple[float, str]:
+        return one(response)
+
+    def many(completions: list[str]) -> list[tuple[float, str]]:
+        return [one(completion) for completion in completions]
+
+    def alone(completions: list[str]) -> tuple[float, str]:
+        return one(completions[0])
+
+    for function in (one, soon, many):
+        results = guerdon.score(function, ["a", "b"], workers=0)
+        assert [(r.score, r.reason) for r in results] == [(0.5, "half of a"), (0.5, "half of b")]
+    assert [r.reason for r in guerdon.score(alone, ["a", "b"], batch_size=1, workers=0)] == [
+        "half of a",
+        "half of b",
+    ]
 
 
 def test_what_metrics_and_reasons_keep() -> None:
@@ -139,6 +166,8 @@ class Broken:
         ((), "a tuple of 0"),
         ((0.5,), "a tuple of 1"),
         ((0.5, 0.5), "a tuple of 2 is not a result"),
+        (("0.5", "half"), "score must be a number, not '0.5'"),
+        ((math.nan, "half"), "must be finite"),
         ((0.5, {}, {}), "a tuple of 3"),
         ((math.nan, {}), "must be finite"),
         ((1, {"a": math.nan}), "the metric 'a' must be finite"),

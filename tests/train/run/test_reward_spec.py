@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from guerdon.errors import BindingError, InputError, ResolutionError
-from guerdon.reward.loading.names import registered
+from guerdon.reward.names import registered
 from guerdon.train.run.reward_spec import build_reward
 
 REWARDS = """

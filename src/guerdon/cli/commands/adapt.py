@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from guerdon.cli.options import check_variables, option
-from guerdon.cli.reward_options import find_reward, parse_value, reward_options
+from guerdon.cli.reward_options import find_reward, parse_value, reward_options, reward_path
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,8 +73,9 @@ def adapt(
             "name a reward and a trainer: guerdon adapt math --for trl (--list shows the trainers)"
         )
     found = find_trainer(trainer)
+    spec = reward_path(reward)
     request = SetupRequest(
-        spec=reward, reward=find_reward(reward, parameters), parameters=parameters, options=_options(given)
+        spec=spec, reward=find_reward(spec, parameters), parameters=parameters, options=_options(given)
     )
     _show(found, found.setup_guide(request), output, overwrite, as_json)
 

@@ -80,7 +80,7 @@ def rewards(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     from guerdon.cli.output import output, prints_to_stderr
-    from guerdon.reward.loading.names import registered_names
+    from guerdon.reward.names import registered_names
 
     with prints_to_stderr():
         entries = [_entry(name) for name in registered_names()]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from guerdon.cli.options import ParsedValue, check_variables, option
-from guerdon.cli.reward_options import find_reward, reward_options
+from guerdon.cli.reward_options import find_reward, refuse_swapped, reward_options
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def test(
     from guerdon.testing import run_cases
 
     check_variables()
+    refuse_swapped(reward, cases)
     with prints_to_stderr():
         found = find_reward(reward, parameters)
         outcomes = run_cases(

@@ -13,7 +13,7 @@ from guerdon.errors import InvalidResultError
 from guerdon.types import EvaluateResult, MetricResult
 
 _FORMS = (
-    "return a number, a bool, (score, {metric: score}), a dict with a score, an EvaluateResult, "
+    "return a number, a bool, (score, reason), (score, {metric: score}), a dict with a score, an EvaluateResult, "
     "or None where the reward does not apply"
 )
 _RESULT_MODELS = {"EvaluateResult", "MetricResult", "StepOutput", "Response"}
@@ -22,7 +22,8 @@ _RESULT_MODELS = {"EvaluateResult", "MetricResult", "StepOutput", "Response"}
 def to_result(value: Any, name: str) -> EvaluateResult:
     """The result for what the function ``name`` returned.
 
-    Accepted: EvaluateResult; a number or bool; ``(score, {metric: score})``; a dict with ``score`` (or
+    Accepted: EvaluateResult; a number or bool; ``(score, {metric: score})`` and ``(score, reason)``, the reason
+    being text or None; a dict with ``score`` (or
     ``reward``), whose other numbers become metrics; an object with a ``reward`` and a ``metadata``, as
     Adaptive's Response; None for "does not apply". Raises InvalidResultError, naming the function, for
     NaN, infinity and everything else.
@@ -75,9 +76,13 @@ def _copied(result: EvaluateResult) -> EvaluateResult:
 
 
 def _from_pair(value: tuple[Any, ...]) -> EvaluateResult:
-    if len(value) != 2 or not isinstance(value[1], Mapping):
+    if len(value) != 2 or not isinstance(value[1], Mapping | str | None):
         raise ValueError(f"a tuple of {len(value)} is not a result; {_FORMS}")
-    return EvaluateResult(finite(value[0]), metrics=_metrics(value[1]))
+    if isinstance(value[1], Mapping):
+        return EvaluateResult(finite(value[0]), metrics=_metrics(value[1]))
+    if value[0] is None:  # the reason why it does not apply
+        return EvaluateResult(reason=value[1])
+    return EvaluateResult(finite(value[0]), value[1])
 
 
 def _from_mapping(value: Mapping[Any, Any]) -> EvaluateResult:
@@ -174,11 +179,13 @@ def to_results(value: Any, name: str, count: int) -> list[EvaluateResult]:
 
 
 def _is_pair(value: Any) -> bool:
-    """Whether this is ``(score, {metric: score})``, the result of a single sample."""
+    """Whether this is ``(score, {metric: score})`` or ``(score, reason)``, the result of a single sample."""
+    if not isinstance(value, tuple) or len(value) != 2:
+        return False
+    if isinstance(value[1], str):
+        return not isinstance(value[0], str)
     return (
-        isinstance(value, tuple)
-        and len(value) == 2
-        and isinstance(value[1], Mapping)
+        isinstance(value[1], Mapping)
         and not isinstance(value[0], Mapping | tuple | EvaluateResult)
         and "score" not in value[1]
     )

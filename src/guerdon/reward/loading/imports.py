@@ -34,8 +34,6 @@ def import_target(path: str) -> Any:
         return _attribute(_module(module, path), name, path)
     if os.path.isdir(path):
         return _from_folder(Path(path))
-    if path.endswith(".py"):
-        raise ResolutionError(f"{path} names a file but no function; write {path}::name", path=path)
     if _is_dotted(path):
         module, _, name = path.rpartition(".")
         return _attribute(_module(module, path), name, path)
@@ -45,14 +43,19 @@ def import_target(path: str) -> Any:
     )
 
 
-def _from_file(file: str, name: str) -> Any:
+def check_file(file: str) -> None:
+    """Raises ResolutionError, with close matches, where there is no such file."""
     path = Path(file)
     if not os.path.isfile(path):
         folder = path.parent if path.parent.is_dir() else Path()
         near = difflib.get_close_matches(path.name, [p.name for p in folder.glob("*.py")], n=2, cutoff=0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise ResolutionError(f"there is no file {file}{hint}", path=file)
-    return _attribute(load_file(path), name, f"{file}::{name}")
+
+
+def _from_file(file: str, name: str) -> Any:
+    check_file(file)
+    return _attribute(load_file(file), name, f"{file}::{name}")
 
 
 def _from_folder(folder: Path) -> Any:

@@ -260,7 +260,7 @@ def _row(problem: Problem) -> dict[str, Any]:
 
 def _offending(bad: Sequence[BadRow], rows: int, rejected: Path | None) -> BadRowsError:
     """The error that shows the first rows, all of which are in the file."""
-    said = "mend them, or remove them"
+    said = "fix them, or remove them"
     if rejected is not None:
         rejected.parent.mkdir(parents=True, exist_ok=True)
         rejected.write_text("".join(row.to_json() + "\n" for row in bad), encoding="utf-8")

@@ -15,7 +15,7 @@ from guerdon.reward.compose import weighted
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.imports import is_path
 from guerdon.reward.loading.modules import failed_import, load_file
-from guerdon.reward.loading.names import by_name
+from guerdon.reward.names import by_name
 from guerdon.reward.registry import resolve
 
 CUSTOM = "custom_rewards"

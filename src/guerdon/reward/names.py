@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from guerdon.checks import text_of
 from guerdon.errors import ResolutionError, RewardError
+from guerdon.reward.discovery import full_path
 from guerdon.reward.loading.imports import import_target, is_path
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ registered: dict[str, Any] = {}
 def registered_names() -> list[str]:
     """Every name there is: registered in this process, and offered by installed packages."""
     return sorted({*registered, *_entry_points()})
+
+
+def is_registered(name: str) -> bool:
+    """Whether a name is registered in this process or offered by an installed package; loads nothing."""
+    return name in registered or name in _entry_points()
 
 
 def find_target(spec: str | os.PathLike[str]) -> Any:
@@ -48,7 +54,7 @@ def by_path(path: str | os.PathLike[str]) -> Any:
         raise ResolutionError("the name of a reward is empty; see: guerdon rewards")
     if isinstance(path, str) and not is_path(text):
         raise ResolutionError(_nothing_by_name(text), path=text)
-    return import_target(text)
+    return import_target(full_path(text))
 
 
 def _loaded(point: EntryPoint) -> Any:
@@ -76,4 +82,4 @@ def _nothing_by_name(name: str) -> str:
     hint = (
         f"did you mean {' or '.join(close)}?" if close else f"registered are: {', '.join(names) or 'none'}."
     )
-    return f"there is no reward {name!r}; {hint} A path is written file.py::name, pkg.mod:name or folder"
+    return f"there is no reward {name!r}; {hint} A path is written file.py, file.py::name, pkg.mod:name or folder"
