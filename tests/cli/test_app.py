@@ -33,6 +33,22 @@ def test_help_loads_nothing_heavy(args: list[str]) -> None:
     assert loaded_by("rewards") & HEAVY
 
 
+def test_the_list_of_rewards_loads_no_reward() -> None:
+    # Loading them all takes a second; a list is to be there in half of one.
+    loaded = loaded_by("rewards")
+    rewards = {name for name in loaded if name.startswith("guerdon.rewards.") and name.endswith(".reward")}
+    heavy = {
+        "guerdon.types",
+        "guerdon.sandbox",
+        "guerdon.scoring",
+        "guerdon.serve",
+        "pydantic.main",
+        "asyncio",
+    }
+    assert rewards | loaded & heavy == set()
+    assert "guerdon.reward.names" in loaded
+
+
 @pytest.mark.parametrize("args", [(), ("--help",), ("-h",)])
 def test_help(guerdon: Run, args: tuple[str, ...]) -> None:
     result = guerdon(*args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -335,3 +336,15 @@ def test_a_parameter_may_have_any_name(name: str) -> None:
 def test_names_that_are_listed_end_in_a_full_stop() -> None:
     with pytest.raises(ResolutionError, match=r"registered are: .*, math.*\. A path is written"):
         get_reward_function("zzzzz")
+
+
+def test_docstrings_that_are_read_from_source_are_those_of_the_loaded_rewards() -> None:
+    from guerdon.reward.names import docstrings
+
+    register_reward_function("only_here", lambda response: 1.0)
+    read = docstrings()
+    assert list(read) == registered_names()
+    assert read["only_here"] is None
+    known = {name: text for name, text in read.items() if text is not None}
+    assert len(known) > 20
+    assert known == {name: inspect.getdoc(get_reward_function(name).func) for name in known}

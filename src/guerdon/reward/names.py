@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
+import importlib.util
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from guerdon.checks import text_of
 from guerdon.errors import ResolutionError, RewardError
-from guerdon.reward.discovery import full_path
 from guerdon.reward.loading.imports import import_target, is_path
 
 if TYPE_CHECKING:
@@ -54,7 +56,34 @@ def by_path(path: str | os.PathLike[str]) -> Any:
         raise ResolutionError("the name of a reward is empty; see: guerdon rewards")
     if isinstance(path, str) and not is_path(text):
         raise ResolutionError(_nothing_by_name(text), path=text)
+    # Here: it knows what samples are, and a list of names should not wait for that.
+    from guerdon.reward.discovery import full_path
+
     return import_target(full_path(text))
+
+
+def docstrings() -> dict[str, str | None]:
+    """Every name with its docstring, as far as one is read from the source; None where the reward must be loaded.
+
+    That is what Guerdon's own are read from: loading them all takes a second.
+    """
+    points = _entry_points()
+    return {
+        name: None if name in registered else _docstring_in_source(points[name])
+        for name in sorted({*registered, *points})
+    }
+
+
+def _docstring_in_source(point: EntryPoint) -> str | None:
+    if not point.module.startswith("guerdon."):
+        return None  # another package's reward may fail to load, which only loading shows
+    spec = importlib.util.find_spec(point.module)
+    if spec is None or spec.origin is None:
+        return None
+    for statement in ast.parse(Path(spec.origin).read_bytes()).body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) and statement.name == point.attr:
+            return ast.get_docstring(statement)
+    return None
 
 
 def _loaded(point: EntryPoint) -> Any:

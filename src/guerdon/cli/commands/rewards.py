@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import inspect
 import json
 import re
@@ -80,10 +79,10 @@ def rewards(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     from guerdon.cli.output import output, prints_to_stderr
-    from guerdon.reward.names import registered_names
+    from guerdon.reward.names import docstrings
 
     with prints_to_stderr():
-        entries = [_entry(name) for name in registered_names()]
+        entries = [_entry(name, text) for name, text in docstrings().items()]
     if as_json:
         click.echo(json.dumps([asdict(entry) for entry in entries]))
     elif entries:
@@ -111,9 +110,10 @@ def show(name: str, as_json: bool) -> None:
         _print_details(details, output())
 
 
-def _entry(name: str) -> RewardListing:
+def _entry(name: str, docstring: str | None) -> RewardListing:
     try:
-        return RewardListing(name, first_sentence(docstring_of(find_reward(name, {}))))
+        text = docstring_of(find_reward(name, {})) if docstring is None else docstring
+        return RewardListing(name, first_sentence(text))
     except RewardError as error:
         return RewardListing(name, "", str(error))
 
@@ -215,6 +215,8 @@ def _given(parameter: inspect.Parameter) -> ParameterInfo:
 
 def _example(text: str) -> str | None:
     """The examples of a docstring as they would be typed, with what they print."""
+    import doctest
+
     lines: list[str] = []
     try:
         examples = doctest.DocTestParser().get_examples(text)
