@@ -6,6 +6,7 @@
     ├── ResolutionError       a name or a path leads to no reward
     ├── ExecutionError        the reward function raised
     ├── InvalidResultError    the reward function returned something invalid
+    ├── WrongLengthError      an InvalidResultError: a batched reward returned too few or too many results
     ├── DeadlineError         the deadline passed and the call was ended
     ├── CrashError            the worker process died
     ├── MemoryLimitError      the worker process outgrew its memory
@@ -85,6 +86,12 @@ class InvalidResultError(RewardError, ValueError):
     kind = "invalid_result"
 
 
+class WrongLengthError(InvalidResultError):
+    """A batched reward returned another number of results than it got samples, so no result has a sample."""
+
+    kind = "wrong_length"
+
+
 class DeadlineError(RewardError, TimeoutError):
     """The call overran its deadline and was ended."""
 
@@ -146,6 +153,7 @@ _BY_KIND: dict[str, type[RewardError]] = {
         ResolutionError,
         ExecutionError,
         InvalidResultError,
+        WrongLengthError,
         DeadlineError,
         CrashError,
         MemoryLimitError,

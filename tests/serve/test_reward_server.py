@@ -393,9 +393,12 @@ def test_batch_score(workers: int | None) -> None:
         assert rewards() == []
         # Each alone where it fails as a whole.
         assert rewards("a", "fail", "raise x") == [1.0, 4.0, "exception"]
-        assert rewards("a", "short") == [1.0, 5.0]
         assert rewards("a", "await", "abc") == [1.0, "timeout", 3.0]
         assert call(url(running), "/score", turns("abc")).json["reward"] == 3.0
+        # One response too few fails all, and the server is not asked again.
+        assert rewards("a", "short") == ["wrong_length"] * 2
+        assert rewards("a", "abc") == ["wrong_length"] * 2
+        assert call(url(running), "/score", turns("abc")).status == 500
 
 
 class Grumpy(BaseModel):

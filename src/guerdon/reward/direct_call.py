@@ -10,6 +10,7 @@ from guerdon.reward import hooks
 from guerdon.reward.binding.call_arguments import arguments_by_name, coerced_batch, is_batch_call, sample_of
 from guerdon.reward.evaluation import RewardEvaluation
 from guerdon.reward.scorers.component import CallArguments
+from guerdon.reward.scorers.event_loop import ends_the_caller
 from guerdon.reward.scorers.function_scorer import FunctionScorer
 from guerdon.types import EvaluateResult, Sample
 
@@ -27,6 +28,7 @@ class DirectCall(RewardEvaluation):
             kwargs,
             any_name=self.options.metadata_schema is not None,
         )
+        self.ask_again()
         if self.is_batch and is_batch_call(explicit):
             return self._call_batch(explicit)
         sample, explicit = sample_of(explicit)
@@ -83,7 +85,9 @@ class DirectCall(RewardEvaluation):
             results = scorer.score_batch(samples, explicit)
         except BindingError:
             raise
-        except (Exception, SystemExit) as error:  # the edge: what a reward raises is its samples' failure
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the edge: what a reward raises is its samples' failure
             results = [self.failure_of(error) for _ in samples]
         return self._delivered_all(results)
 
@@ -94,7 +98,9 @@ class DirectCall(RewardEvaluation):
             results = await scorer.ascore_batch(samples, explicit)
         except BindingError:
             raise
-        except (Exception, SystemExit) as error:  # the edge, as above
+        except BaseException as error:  # the edge, as above
+            if ends_the_caller(error):
+                raise
             results = [self.failure_of(error) for _ in samples]
         return self._delivered_all(results)
 

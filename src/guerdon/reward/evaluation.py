@@ -9,11 +9,11 @@ from types import TracebackType
 from pydantic import ValidationError
 
 from guerdon.checks import reason_of, text_of
-from guerdon.errors import ExecutionError, InvalidResultError
-from guerdon.reward.binding.returns import is_result_error
+from guerdon.errors import ExecutionError, InvalidResultError, WrongLengthError
+from guerdon.reward.binding.returns import is_result_error, not_asked_again
 from guerdon.reward.identity import RewardIdentity
 from guerdon.reward.scorers.component import NO_ARGUMENTS, CallArguments
-from guerdon.reward.scorers.event_loop import cancelled_itself, gather, run_coroutine
+from guerdon.reward.scorers.event_loop import ends_the_caller, gather, run_coroutine
 from guerdon.types import EvaluateResult, Sample
 
 DEFAULT_CONCURRENCY = 64
@@ -23,7 +23,7 @@ _ERROR_LENGTH = 2000
 
 
 class RewardEvaluation(RewardIdentity):
-    """The verdicts of a reward; scoring turns every Exception into a failed result."""
+    """The verdicts of a reward; scoring turns whatever it raises into a failed result, but for KeyboardInterrupt."""
 
     def prepare(self) -> None:
         """Run what the reward and its components run once in a process, before the first sample."""
@@ -40,7 +40,9 @@ class RewardEvaluation(RewardIdentity):
             return self.evaluate_batch([sample], explicit)[0]
         try:
             result = self._scorer.score(sample, explicit)
-        except (Exception, SystemExit) as error:  # the edge: what a reward raises is its sample's failure
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the edge: what a reward raises is its sample's failure
             result = self.failure_of(error)
         return result.with_provenance(self._provenance or self.provenance)
 
@@ -53,7 +55,7 @@ class RewardEvaluation(RewardIdentity):
         try:
             result = await self._scorer.ascore(sample, explicit)
         except BaseException as error:  # the edge, as above
-            if not isinstance(error, Exception | SystemExit) and not cancelled_itself(error):
+            if ends_the_caller(error):
                 raise
             result = self.failure_of(error)
         if self._scorer.is_remote and result.provenance is not None:  # as the server reports it
@@ -64,14 +66,23 @@ class RewardEvaluation(RewardIdentity):
     def evaluate_batch(
         self, samples: Sequence[Sample], explicit: CallArguments = NO_ARGUMENTS
     ) -> list[EvaluateResult]:
-        """The verdicts on a batch, in order; where a batch call fails, each sample is scored alone."""
+        """The verdicts on a batch, in order; where a batch call raises, each sample is scored alone.
+
+        One that returns another number of results is a failure of all, and the reward is not called again.
+        """
         if self.is_async and samples:
             return run_coroutine(self.aevaluate_batch(samples, explicit))
         if not self.is_batch or not samples:
             return [self.evaluate(sample, explicit) for sample in samples]
+        if self.wrong_length is not None:
+            return self._not_asked(len(samples))
         try:
             results = self._scorer.score_batch(samples, explicit)
-        except (Exception, SystemExit) as error:  # the edge, as above
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the edge, as above
+            if isinstance(error, WrongLengthError):
+                return self._miscounted(error, len(samples))
             if len(samples) > 1:
                 return [self.evaluate_batch([sample], explicit)[0] for sample in samples]
             results = [self.failure_of(error)]
@@ -86,15 +97,35 @@ class RewardEvaluation(RewardIdentity):
             return await gather(calls, self.concurrency or DEFAULT_CONCURRENCY)
         if not self.is_async:
             return self.evaluate_batch(samples, explicit)
+        if self.wrong_length is not None:
+            return self._not_asked(len(samples))
         try:
             results = await self._scorer.ascore_batch(samples, explicit)
         except BaseException as error:  # the edge, as above
-            if not isinstance(error, Exception | SystemExit) and not cancelled_itself(error):
+            if ends_the_caller(error):
                 raise
+            if isinstance(error, WrongLengthError):
+                return self._miscounted(error, len(samples))
             if len(samples) > 1:
                 return [(await self.aevaluate_batch([sample], explicit))[0] for sample in samples]
             results = [self.failure_of(error)]
         return self._signed(results)
+
+    def _miscounted(self, error: WrongLengthError, count: int) -> list[EvaluateResult]:
+        """The failures of a batch for which the reward returned another number of results."""
+        self.wrong_length = str(error)
+        return self._signed([self.failure_of(error) for _ in range(count)])
+
+    def _not_asked(self, count: int) -> list[EvaluateResult]:
+        """The failures of samples for which a reward that miscounted is not called."""
+        error = WrongLengthError(not_asked_again(self.wrong_length or ""), reward=self.name)
+        return self._signed([EvaluateResult.failure(error) for _ in range(count)])
+
+    def ask_again(self) -> None:
+        """Forget that the reward, or a component, returned a wrong number of results: a new run starts."""
+        self.wrong_length = None
+        for component in self.components:
+            component.reward.ask_again()
 
     def _signed(self, results: Sequence[EvaluateResult]) -> list[EvaluateResult]:
         provenance = self.provenance

@@ -199,13 +199,15 @@ class RewardFunction(DirectCall, TrainerMethods, Generic[ResultT]):
             files = {n: p for n, p in loaded_files().items() if n == module}
             return look_up_or_raise, (module, qualname, files)
         self.provenance  # noqa: B018  computed before it is pickled
-        state = {k: v for k, v in self.__dict__.items() if k not in ("__wrapped__", "_snapshot")}
+        state = {
+            k: v for k, v in self.__dict__.items() if k not in ("__wrapped__", "_snapshot", "wrong_length")
+        }
         return _restored, (LoadedFiles(), state)
 
 
 def _restored(_: Any, state: dict[str, Any]) -> RewardFunction:
     reward = RewardFunction.__new__(RewardFunction)
-    reward.__dict__.update(state, _snapshot=DependencySnapshot())
+    reward.__dict__.update(state, _snapshot=DependencySnapshot(), wrong_length=None)
     return reward
 
 

@@ -34,6 +34,8 @@ class RewardIdentity:
         self.is_batch = scorer.is_batch
         target = scorer.target
         self.name = options.name or (name_of(target) if target is not None else scorer.name)
+        self.wrong_length: str | None = None
+        """What it did wrong where it returned another number of results than it got samples: it is not asked again."""
         self._version: str | None = None
         self._snapshot = DependencySnapshot()
         self._provenance: Provenance | None = None

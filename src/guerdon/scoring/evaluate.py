@@ -72,6 +72,8 @@ async def ascore_samples(
     if task.cancelled():
         cancelled = failure(ExecutionError.kind, f"{reward.name} cancelled itself: CancelledError")
         return [cancelled if isinstance(sample, Sample) else sample for sample in samples]
+    if done and isinstance(raised := task.exception(), GeneratorExit):
+        return [ended_from_within(raised) if isinstance(sample, Sample) else sample for sample in samples]
     if not done:
         task.cancel()
         # A coroutine may refuse to be cancelled; it is left behind then, and the rest goes on.
@@ -89,6 +91,12 @@ async def _single(reward: AsyncEvaluator, sample: Sample) -> list[EvaluateResult
 def ended_from_within(error: BaseException) -> Outcome:
     """The failure of a coroutine that was cancelled or closed, though not for its deadline: by its own code."""
     return failure(ExecutionError.kind, f"the call was ended from within: {type(error).__name__}")
+
+
+def seconds_each(seconds: float, outcomes: Sequence[Outcome]) -> float:
+    """What each sample of a unit took: its share, or all of it where the unit ran into its deadline."""
+    is_overdue = outcomes[0].kind == DeadlineError.kind
+    return seconds if is_overdue else seconds / len(outcomes)
 
 
 def timeout_message(name: str, timeout: float) -> str:

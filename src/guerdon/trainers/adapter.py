@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from guerdon.checks import finite
-from guerdon.errors import BindingError, InvalidResultError
+from guerdon.errors import BindingError, InvalidResultError, WrongLengthError
+from guerdon.reward.binding.returns import not_asked_again
 from guerdon.reward.binding.signature import missing_parameter
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
@@ -123,6 +124,8 @@ class Adapter:
         )
         self._limits = limits_of(self.reward, self._options, None)
         self._checked = False
+        self._refusal: str | None = None
+        """What every sample fails with, once the reward has returned a wrong number of results."""
         self._engine: PersistentEngine | None = None
         self._lock = threading.Lock()
 
@@ -137,8 +140,12 @@ class Adapter:
         """
         samples = self._begin(samples, step)
         started = time.perf_counter()
-        at_once = self.reward.is_batch and len(samples) > 1
-        results = self._in_batches(samples) if at_once else self._awaited(samples)
+        if self._refusal is not None:
+            results = self._refused(samples)
+        elif self.reward.is_batch and len(samples) > 1:
+            results = self._in_batches(samples)
+        else:
+            results = self._awaited(samples)
         self._end(samples, results, started, step, mode)
         return results
 
@@ -148,7 +155,9 @@ class Adapter:
         """The async twin of ``results``: the event loop stays free, any number of calls are under way."""
         samples = self._begin(samples, step)
         started = time.perf_counter()
-        if self.reward.is_batch and len(samples) > 1:
+        if self._refusal is not None:
+            results = self._refused(samples)
+        elif self.reward.is_batch and len(samples) > 1:
             results = await asyncio.to_thread(self._in_batches, samples)
         elif self._limits.workers == 0 and not self.reward.is_async:
             results = await asyncio.to_thread(self._awaited, samples)
@@ -178,6 +187,9 @@ class Adapter:
         step: int | None,
         mode: str,
     ) -> None:
+        wrong = next((r.error for r in results if r.error_kind == WrongLengthError.kind), None)
+        if wrong is not None and self._refusal is None:
+            self._refusal = not_asked_again(wrong)
         self.failures.count(self.__name__, results)
         if self.observe is not None:
             self.observe(
@@ -213,6 +225,14 @@ class Adapter:
                 on_error="result",
             )
         )
+
+    def _refused(self, samples: list[Sample]) -> list[EvaluateResult]:
+        """The failures of samples for which a reward that returned a wrong number of results is not asked."""
+        made_by = self.reward.provenance
+        error = self._refusal or ""
+        return [
+            EvaluateResult(error=error, error_kind=WrongLengthError.kind, provenance=made_by) for _ in samples
+        ]
 
     def _ensure_engine(self) -> PersistentEngine:
         with self._lock:

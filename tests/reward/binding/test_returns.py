@@ -285,7 +285,7 @@ def test_a_batch_of_one_may_return_its_bare_result(value: Any, score: float | No
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        ([0.5], "f returned 1 results for 2 samples"),
+        ([0.5], "f returned 1 result for 2 samples"),
         ([0.5] * 3, "f returned 3 results for 2 samples"),
         ([], "f returned 0 results for 2 samples"),
         (0.5, "must return a list of 2 results, not a float"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -63,3 +64,27 @@ def test_a_large_row_passes() -> None:
     big = "x" * 50_000_000
     scores = guerdon.score(lambda response: len(response), [big, "y", big], workers=1, timeout=60)
     assert scores.scores == [50_000_000.0, 1.0, 50_000_000.0]
+
+
+def test_a_sample_that_overran_took_its_time() -> None:
+    def reward(response: str) -> float:
+        if response == "1":
+            spin()
+        return 1.0
+
+    async def areward(response: str) -> float:
+        await asyncio.sleep(60 if response == "1" else 0)
+        return 1.0
+
+    async def batched(completions: list[str]) -> list[float]:
+        await asyncio.sleep(60)
+        return [1.0 for _ in completions]
+
+    for each, workers in ((reward, 1), (areward, 1), (areward, 0)):
+        seconds = guerdon.score(each, rows(2), timeout=0.3, workers=workers).statistics().seconds
+        assert seconds is not None
+        assert seconds.max >= 0.3
+    for workers in (0, 1):
+        seconds = guerdon.score(batched, rows(4), timeout=0.3, workers=workers).statistics().seconds
+        assert seconds is not None
+        assert seconds.mean >= 0.3

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from guerdon.checks import finite, reason_of
-from guerdon.errors import InvalidResultError
+from guerdon.errors import InvalidResultError, WrongLengthError
 from guerdon.types import EvaluateResult, MetricResult
 
 _FORMS = (
@@ -151,8 +151,8 @@ def to_results(value: Any, name: str, count: int) -> list[EvaluateResult]:
 
     Accepted: a list (tuple, array, tensor) of what ``to_result`` accepts, where one that is invalid fails
     its own sample only; OpenRLHF's dict of lists ``{"rewards": […], "scores": […], "extra_logs":
-    {metric: […]}}``; for one sample, its bare result. Raises InvalidResultError where the number of
-    results differs.
+    {metric: […]}}``; for one sample, its bare result. Raises WrongLengthError where the number of
+    results differs, and where there is one object for several samples.
     """
     logs: Mapping[str, Any] = {}
     if isinstance(value, Mapping) and ("rewards" in value or "scores" in value):
@@ -164,18 +164,26 @@ def to_results(value: Any, name: str, count: int) -> list[EvaluateResult]:
     if is_bare and count == 1:
         value = [value]
     elif is_bare:
-        raise InvalidResultError(
+        raise WrongLengthError(
             f"{name} scores batches and must return a list of {count} results, not a {type(value).__name__}",
             reward=name,
         )
     if len(value) != count:
-        raise InvalidResultError(f"{name} returned {len(value)} results for {count} samples", reward=name)
+        got = "1 result" if len(value) == 1 else f"{len(value)} results"
+        asked = "1 sample" if count == 1 else f"{count} samples"
+        raise WrongLengthError(f"{name} returned {got} for {asked}", reward=name)
     results = [_own_result(item, name) for item in value]
     for key, column in logs.items():
         for result, item in zip(results, _column(column, count), strict=False):
             if hasattr(item, "__float__") and math.isfinite(number := float(item)):
                 result.metrics.setdefault(str(key), MetricResult(number))
     return results
+
+
+def not_asked_again(text: str) -> str:
+    """The sentence for samples that came after ``text`` was said of a batch: that the number of results was wrong."""
+    note = "; it is not asked again"
+    return text if text.endswith(note) else text + note
 
 
 def _is_pair(value: Any) -> bool:

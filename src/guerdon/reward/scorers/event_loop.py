@@ -89,12 +89,17 @@ def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
         return pool.submit(asyncio.run, coroutine).result()
 
 
-def cancelled_itself(error: BaseException) -> bool:
-    """Whether a coroutine raised CancelledError on its own, without anybody having cancelled its task."""
+def ends_the_caller(error: BaseException) -> bool:
+    """Whether what a coroutine raised is meant for those who run it: Ctrl-C, or a cancellation from outside.
+
+    A coroutine that raises CancelledError without anybody having cancelled its task has failed by itself.
+    """
     import asyncio
 
-    task = asyncio.current_task()
-    return isinstance(error, asyncio.CancelledError) and not (task is not None and task.cancelling())
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)  # the latter also closes a coroutine
 
 
 def _forget() -> None:

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from guerdon.errors import InputError
+from guerdon.errors import InputError, WrongLengthError
+from guerdon.reward.binding.returns import not_asked_again
 from guerdon.reward.scorers.event_loop import background_loop
 from guerdon.scoring.engine.base import Engine, PendingSample, ScoredSample, scored
-from guerdon.scoring.evaluate import ascore_samples, score_samples
+from guerdon.scoring.evaluate import ascore_samples, score_samples, seconds_each
 from guerdon.scoring.outcome import Outcome, failure
 from guerdon.types import Sample
 
@@ -33,6 +34,7 @@ class InProcessEngine(Engine):
     """Sync rewards in the caller's own thread: for debugging, and inside worker processes."""
 
     def __iter__(self) -> Iterator[list[ScoredSample]]:
+        self._reward.ask_again()
         batch: list[ScoredSample] = []
         clock = time.perf_counter
         handed_on = started = clock()
@@ -57,9 +59,11 @@ class AsyncInProcessEngine(Engine):
     """Async rewards on this process's background loop: for debugging, and for what does not pickle."""
 
     def __iter__(self) -> Iterator[list[ScoredSample]]:
+        self._reward.ask_again()
         loop = background_loop()
         gate = asyncio.Semaphore(self._limits.concurrency)
         units = self._units()
+        refusal: Outcome | None = None
         flying: deque[Future[list[ScoredSample]]] = deque()
         try:
             while True:
@@ -68,7 +72,12 @@ class AsyncInProcessEngine(Engine):
                     flying.append(asyncio.run_coroutine_threadsafe(self._run(unit, gate), loop))
                 if not flying:
                     return
-                yield flying.popleft().result()
+                batch = flying.popleft().result()
+                if refusal is not None:  # whatever was said of them meanwhile
+                    batch = [sample._replace(outcome=refusal) for sample in batch]
+                elif batch[0].outcome.kind == WrongLengthError.kind:
+                    refusal = failure(WrongLengthError.kind, not_asked_again(batch[0].outcome.error or ""))
+                yield batch
         finally:
             for future in flying:
                 future.cancel()
@@ -81,5 +90,5 @@ class AsyncInProcessEngine(Engine):
                 outcomes = await ascore_samples(self._reward, samples, self._limits.timeout)
             else:
                 outcomes = [sample for sample in samples if isinstance(sample, Outcome)]
-            seconds = (time.perf_counter() - started) / len(unit)
+            seconds = seconds_each(time.perf_counter() - started, outcomes)
         return [scored(item, outcome, seconds) for item, outcome in zip(unit, outcomes, strict=True)]

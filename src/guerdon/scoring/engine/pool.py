@@ -14,12 +14,14 @@ import threading
 import time
 from collections.abc import Iterator
 
-from guerdon.errors import MemoryLimitError
+from guerdon.errors import CrashError, DeadlineError, MemoryLimitError, WrongLengthError
+from guerdon.reward.binding.returns import not_asked_again
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.engine.base import Engine, EngineLimits, PendingSample, ScoredSample
 from guerdon.scoring.engine.pool_workers import PooledWorker, PoolSupervisor, WorkUnit
 from guerdon.scoring.engine.source import PackedSource, PackedUnit
 from guerdon.scoring.engine.window import SampleWindow
+from guerdon.scoring.evaluate import Unit
 from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.process.worker_process import WorkerSpec
 
@@ -30,6 +32,7 @@ _CHUNK_ROWS = 512
 _CHUNK_BYTES = 1 << 22
 _BATCHES_AHEAD = 64
 _JOIN_SECONDS = 5.0
+_ENDED = {DeadlineError.kind, CrashError.kind, MemoryLimitError.kind}
 
 
 class WorkerPoolEngine(Engine):
@@ -52,6 +55,10 @@ class WorkerPoolEngine(Engine):
         self._cost = 0.0
         """Seconds a sample takes, a running mean; 0 until the first result."""
         self._fresh_rows = 1
+        self._refusal: Outcome | None = None
+        """The failure of what is not sent any more, once the reward has returned a wrong number of results."""
+        self._refusing = False
+        """Whether the batch for which it did has been given back."""
         self._checked = 0.0
         """When the workers were checked last: at every answer would cost more than quick rewards do."""
         self._aborted = threading.Event()
@@ -94,7 +101,8 @@ class WorkerPoolEngine(Engine):
         except BaseException as error:  # the edge of the thread: the caller's iteration raises it
             self._deliver(error)
         finally:
-            self._supervisor.dismiss()
+            # A reward that miscounted is asked no more in its process, which the next run is not to get.
+            self._supervisor.dismiss(keep=self._refusal is None)
             self._source.close()
 
     def _check(self) -> None:
@@ -103,7 +111,16 @@ class WorkerPoolEngine(Engine):
 
     def _emit(self) -> None:
         if batch := self._window.take_ready():
-            self._deliver(batch)
+            self._deliver(batch if self._refusal is None else self._refused(batch))
+
+    def _refused(self, batch: list[ScoredSample]) -> list[ScoredSample]:
+        """The samples after the first batch with a wrong number of results, failed whatever other workers said of
+        them meanwhile: a verdict must not depend on which worker was quicker."""
+        for i, sample in enumerate(batch):
+            if self._refusing and self._refusal is not None:
+                batch[i] = sample._replace(outcome=self._refusal)
+            self._refusing = self._refusing or sample.outcome.kind == WrongLengthError.kind
+        return batch
 
     def _deliver(self, batch: list[ScoredSample] | BaseException | None) -> None:
         while not self._aborted.is_set():
@@ -135,6 +152,8 @@ class WorkerPoolEngine(Engine):
     def _chunk(self, worker: PooledWorker | None) -> list[WorkUnit]:
         """The next units for a worker; one that must run alone goes to a worker that holds nothing."""
         retry = self._supervisor.retry
+        while retry and self._refusal is not None:
+            self._refuse(retry.popleft().unit)
         if retry:
             if not retry[0].alone:
                 return [retry.popleft()]
@@ -155,7 +174,16 @@ class WorkerPoolEngine(Engine):
 
     def _admit(self, unit: PackedUnit) -> WorkUnit | None:
         rows = self._window.admit(unit)
+        if self._refusal is not None:
+            self._refuse(rows)
+            return None
         return WorkUnit(rows) if rows else None
+
+    def _refuse(self, unit: Unit) -> None:
+        """Fail samples for which a reward that returned a wrong number of results is not asked."""
+        assert self._refusal is not None
+        for index, _ in unit:
+            self._window.finish(index, self._refusal, 0.0)
 
     # Collecting.
 
@@ -165,10 +193,23 @@ class WorkerPoolEngine(Engine):
             self._source.silence()
 
     def _finish(self, index: int, outcome: Outcome, seconds: float) -> None:
-        """Take the outcome of a sample, and learn from it how many make up a chunk."""
-        if outcome.kind == MemoryLimitError.kind and self._limits.max_memory is not None:
+        """Take the outcome of a sample, and learn from its time how many make up a chunk."""
+        if outcome.kind is not None:
+            self._finish_failed(index, outcome, seconds)
+            return
+        self._window.finish(index, outcome, seconds)
+        self._learn(seconds)
+
+    def _finish_failed(self, index: int, outcome: Outcome, seconds: float) -> None:
+        if outcome.kind == WrongLengthError.kind and self._refusal is None:
+            self._refusal = failure(WrongLengthError.kind, not_asked_again(outcome.error or ""))
+        elif outcome.kind == MemoryLimitError.kind and self._limits.max_memory is not None:
             outcome = failure(MemoryLimitError.kind, self._supervisor.memory_message())
         self._window.finish(index, outcome, seconds)
+        if outcome.kind not in _ENDED:  # how long that took says nothing of the others
+            self._learn(seconds)
+
+    def _learn(self, seconds: float) -> None:
         self._cost = seconds if not self._cost else 0.98 * self._cost + 0.02 * seconds
         ideal = max(1, min(_CHUNK_ROWS, int(_CHUNK_SECONDS / max(self._cost, 1e-7))))
         self._fresh_rows = min(ideal, 2 * self._fresh_rows) if ideal > self._fresh_rows else ideal

@@ -107,14 +107,14 @@ class PoolSupervisor(WorkerSupervisor[PooledWorker]):
                 self.read(worker)
         return rung
 
-    def dismiss(self) -> None:
-        """Keep the workers in good health for the next run, end the others."""
+    def dismiss(self, keep: bool = True) -> None:
+        """Keep the workers in good health for the next run, end the others; unless ``keep``, end all."""
         for worker in self.workers:
             with contextlib.suppress(KeyError, ValueError):
                 self.unregister(worker)
             process = worker.handle
             healthy = process.ready and not worker.in_flight and not process.wants_to_write
-            if healthy and process.is_alive():
+            if keep and healthy and process.is_alive():
                 idle_workers.put(process)
             else:
                 process.close()
@@ -174,14 +174,14 @@ class PoolSupervisor(WorkerSupervisor[PooledWorker]):
                 )
         again = [work for work in left if work is not culprit]
         if culprit is not None:
-            again += self._blame(culprit, verdict)
+            again += self._blame(culprit, verdict, worker.ran_seconds)
         # With several units at once in one worker and none to blame, each runs alone to be found out.
         suspects = culprit is None and self._is_async
         self.retry.extend(WorkUnit(work.unit, alone=suspects or work.alone) for work in again)
 
-    def _blame(self, work: WorkUnit, verdict: Outcome) -> list[WorkUnit]:
+    def _blame(self, work: WorkUnit, verdict: Outcome, seconds: float) -> list[WorkUnit]:
         """Fail a unit of one; take a batch apart, so that only the offending sample fails."""
         if len(work.unit) > 1:
             return [WorkUnit([row]) for row in work.unit]
-        self._on_outcome(work.first, verdict, 0.0)
+        self._on_outcome(work.first, verdict, seconds)
         return []

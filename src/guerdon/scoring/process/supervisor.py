@@ -57,6 +57,8 @@ class WorkerState(Generic[HandleT, WorkT]):
     exiting_for_memory: bool = False
     """It ends by itself, because it ran out of memory; no item in flight is to blame."""
     connection_broken: bool = False
+    ran_seconds: float = 0.0
+    """How long it ran its last call when it ended."""
     silent_since: float | None = None
     """When it was first seen with work in flight, running none of it and sending nothing."""
 
@@ -244,7 +246,10 @@ class WorkerSupervisor(ABC, Generic[StateT]):
             self.release(worker)
             return
         # The status page is gone with the handle.
-        index, item = ran or (worker.handle.running()[0], worker.handle.item())
+        running, since = worker.handle.running()
+        index, item = ran or (running, worker.handle.item())
+        if running != IDLE:
+            worker.ran_seconds = time.monotonic() - since
         if worker.exiting_for_memory:
             verdict = failure(MemoryLimitError.kind, f"{self.name} ran out of memory in a worker process")
         elif verdict is None:

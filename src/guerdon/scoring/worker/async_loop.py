@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from guerdon.reward.function import RewardFunction
-from guerdon.scoring.evaluate import Unit, ascore_samples, ended_from_within, samples_of
+from guerdon.scoring.evaluate import Unit, ascore_samples, ended_from_within, samples_of, seconds_each
 from guerdon.scoring.outcome import Outcome
 from guerdon.scoring.process.ipc import BEAT_SECONDS, FrameDecoder, StatusPage, frame
 from guerdon.scoring.worker.sync_loop import Result
@@ -60,7 +60,7 @@ class AsyncLoop:
             os._exit(1)
         if os.getpid() != self._pid:
             os._exit(0)
-        seconds = (time.perf_counter() - started) / len(unit)
+        seconds = seconds_each(time.perf_counter() - started, outcomes)
         self._results.extend((row[0], o, seconds) for row, o in zip(unit, outcomes, strict=True))
         self._wake.set()
 

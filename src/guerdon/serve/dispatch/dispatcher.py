@@ -8,12 +8,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from guerdon.errors import DeadlineError
-from guerdon.scoring.outcome import Outcome
+from guerdon.errors import DeadlineError, WrongLengthError
+from guerdon.reward.binding.returns import not_asked_again
+from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.process.handle import WorkerHandle
 from guerdon.scoring.process.ipc import frame
 from guerdon.serve.dispatch.capacity import WorkerCapacity
-from guerdon.serve.dispatch.jobs import PendingRequest, WorkItem, error_reply
+from guerdon.serve.dispatch.jobs import PendingRequest, WorkItem, error_reply, miscounted
 from guerdon.serve.dispatch.limits import DispatchLimits
 from guerdon.serve.dispatch.splitting import SplitRequest
 from guerdon.serve.dispatch.workers import ServingWorker, WorkerGroup
@@ -40,6 +41,8 @@ class Dispatcher:
         self._pending: dict[PendingRequest, None] = {}
         """In the order of their arrival."""
         self._identity = 0
+        self._refusal: Outcome | None = None
+        """What every sample fails with, once the reward has returned a wrong number of results."""
         self._scheduled = False
         self._loop: asyncio.AbstractEventLoop
         self._ticker: asyncio.TimerHandle | None = None
@@ -94,7 +97,7 @@ class Dispatcher:
     @property
     def load_error(self) -> str | None:
         """Why nothing can be answered for now; None where it can."""
-        return self._group.load_error
+        return self._group.load_error or (self._refusal.error if self._refusal is not None else None)
 
     @property
     def is_full(self) -> bool:
@@ -191,6 +194,8 @@ class Dispatcher:
                 identity += 1
                 worker.in_flight[identity] = work
                 worker.alone = work.alone
+                if self._refusal is not None:
+                    work.refuse(self._refusal)
                 worker.outbox.append(work.fields(identity))
                 queue.popleft()
                 if not queue or (work := queue[0]).cancelled or work.alone:
@@ -224,8 +229,12 @@ class Dispatcher:
         in_flight = worker.in_flight
         for fields in replies:
             work = in_flight.pop(fields[0], None)
+            reply = WorkerReply(*fields)
+            if self._refusal is None and miscounted(reply):
+                message = f"{self.name} returned another number of results than it got samples"
+                self._refusal = failure(WrongLengthError.kind, not_asked_again(message))
             if work is not None and not work.cancelled:
-                work.on_reply(self, WorkerReply(*fields))
+                work.on_reply(self, reply)
         self._capacity.learn(replies)
         if worker.alone and not in_flight:
             worker.alone = False

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from guerdon.errors import CrashError, DeadlineError
+from guerdon.errors import CrashError, DeadlineError, WrongLengthError
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats.base import json_bytes
 from guerdon.serve.messages import EVERY, TOGETHER, WorkerReply, WorkerRequest
@@ -88,6 +88,11 @@ class WorkItem(ABC):
         else:
             self.one_by_one = True
 
+    def refuse(self, verdict: Outcome) -> None:
+        """Have every item of which nothing is known fail: the reward is not asked any more."""
+        self.plain = False
+        self.known_outcomes = {EVERY: verdict, **(self.known_outcomes or {})}
+
     def suspect(self, verdict: Outcome) -> None:
         """A worker died with this in flight, and what it ran is not known."""
         self.plain = False
@@ -123,6 +128,13 @@ class PendingRequest(WorkItem):
     def on_failure(self, dispatcher: WorkDispatcher, verdict: Outcome) -> None:
         kind, message = verdict.kind or CrashError.kind, verdict.error or ""
         dispatcher.settle(self, error_reply(504 if kind == DeadlineError.kind else 500, kind, message))
+
+
+def miscounted(reply: WorkerReply) -> bool:
+    """Whether a batched reward returned another number of results than it got samples."""
+    if reply.failures is not None:
+        return WrongLengthError.kind in reply.failures
+    return any(outcome.kind == WrongLengthError.kind for outcome in reply.outcomes)
 
 
 def error_reply(status: int, kind: str, message: str) -> WorkerReply:

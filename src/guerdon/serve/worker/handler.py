@@ -102,7 +102,9 @@ class RequestHandler:
                 if hasattr(value, "send"):
                     raise
             reply = reply_of(value, number, self.reward.name)
-        except (Exception, SystemExit) as error:  # the edge: what a reward raises is its sample's failure
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the edge: what a reward raises is its sample's failure
             reply = pack(self.reward.failure_of(error))
         status, response = written_one(choice[1], number, reply)
         seconds = time.monotonic() - started

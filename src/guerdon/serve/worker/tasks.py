@@ -11,10 +11,11 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from guerdon.errors import InvalidResultError
+from guerdon.errors import WrongLengthError
 from guerdon.reward.function import RewardFunction
+from guerdon.reward.scorers.event_loop import ends_the_caller
 from guerdon.scoring.evaluate import ascore_samples, samples_of, score_samples
-from guerdon.scoring.outcome import Outcome, pack
+from guerdon.scoring.outcome import Outcome, failure, pack
 from guerdon.scoring.process.ipc import StatusPage
 from guerdon.scoring.row_pickle import row_bytes
 from guerdon.serve.formats.adaptive import EncodedResponse, ServerRequests, reply_of, written
@@ -175,7 +176,9 @@ class RewardServerTask(ScoringTask):
     def run(self, item: Any) -> EncodedResponse | Outcome:
         try:
             return reply_of(run_at_once(self._score(item[0])), item[1], self._reward.name)
-        except (Exception, SystemExit) as error:  # the edge: what a reward raises is its item's failure
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the edge: what a reward raises is its item's failure
             return self._failure(error)
 
     def run_each(self, known_outcomes: Mapping[int, Outcome], status_page: StatusPage) -> list[Any]:
@@ -202,7 +205,9 @@ class RewardServerTask(ScoringTask):
                     if hasattr(value, "send"):
                         raise
                 append(reply_of(value, identity, name))
-            except (Exception, SystemExit) as error:  # the edge, as above
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # the edge, as above
                 append(self._failure(error))
         return results
 
@@ -212,7 +217,9 @@ class RewardServerTask(ScoringTask):
             if inspect.isawaitable(result):
                 result = await result
             return reply_of(result, item[1], self._reward.name)
-        except (Exception, SystemExit) as error:  # the edge, as above
+        except BaseException as error:  # the edge, as above
+            if ends_the_caller(error):
+                raise
             return self._failure(error)
 
     def _failure(self, error: BaseException) -> Outcome:
@@ -221,16 +228,21 @@ class RewardServerTask(ScoringTask):
     async def arun_all(self, items: Sequence[Any]) -> list[Any]:
         """The batch as ``batch_score`` answers it; where that fails, each request alone."""
         good = [i for i, item in enumerate(items) if not isinstance(item, Outcome)]
+        if not good:
+            return list(items)
         batch = self._batch_cls.model_construct(requests=[items[i][0] for i in good])
         try:
             responses = (await self._server.batch_score(batch)).responses
-            if len(responses) != len(good):
-                raise InvalidResultError(
-                    f"batch_score of {self._reward.name} gave {len(responses)} responses for {len(good)} requests"
-                )
-        except (Exception, SystemExit):  # which of them is at fault is not known
+            count = len(responses)
+        except BaseException as error:  # which of them is at fault is not known
+            if ends_the_caller(error):
+                raise
             return [item if isinstance(item, Outcome) else await self.arun(item) for item in items]
         results: list[Any] = list(items)
+        if count != len(good):
+            text = f"batch_score of {self._reward.name} gave {count} responses for {len(good)} requests"
+            failed = failure(WrongLengthError.kind, text)
+            return [item if isinstance(item, Outcome) else failed for item in items]
         for i, response in zip(good, responses, strict=True):
             try:
                 results[i] = reply_of(response, items[i][1], self._reward.name)
