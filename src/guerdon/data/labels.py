@@ -56,6 +56,15 @@ def labelled_sample(
     return sample
 
 
+def label_of(columns: Mapping[str, Any]) -> Any:
+    """The label that hands columns over: the ground truth where there is nothing else.
+
+    >>> label_of({"ground_truth": "4"}), label_of({"ground_truth": "4", "level": 3}), label_of({})
+    ('4', {'ground_truth': '4', 'level': 3}, None)
+    """
+    return columns.get("ground_truth") if not set(columns) - {"ground_truth"} else dict(columns)
+
+
 def _fits(name: str, value: Any) -> bool:
     """Whether a column named like a key of a sample holds what that key takes."""
     if name == "metadata":

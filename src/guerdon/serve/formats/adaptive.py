@@ -21,6 +21,7 @@ from guerdon.serve.formats.base import (
     RewardInfo,
     Route,
     check_metadata,
+    example_messages,
     json_bytes,
     problems_of,
     read_model,
@@ -56,6 +57,10 @@ class AdaptiveFormat(Format):
     )
 
     sockets: ClassVar[Mapping[str, str]] = {"/ws": "frame"}
+
+    def example(self, prompt: str, response: str, columns: Mapping[str, Any]) -> tuple[str, Any]:
+        turns = example_messages(prompt, response)
+        return "/score", {"turns": turns, "metadata": dict(columns)}
 
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return ("requests" if op == "batch_score" else "turns") in body

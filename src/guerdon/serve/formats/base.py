@@ -54,6 +54,8 @@ class Route:
     response: type[BaseModel]
     many: bool = False
     """Whether a body may hold several samples."""
+    or_requests: Sequence[type[BaseModel]] = ()
+    """Further forms of the body, for the page of documentation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class RewardInfo:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     metadata_cls: type[BaseModel] | None = None
     """The class that the metadata of every request must fit, where the reward declares one."""
+    columns: frozenset[str] = frozenset()
+    """The columns that the reward reads by name."""
 
 
 @dataclass(slots=True)
@@ -89,6 +93,10 @@ class Format(ABC):
     """
 
     @abstractmethod
+    def example(self, prompt: str, response: str, columns: Mapping[str, Any]) -> tuple[str, Any]:
+        """The path and the body of a request to score one response; ``columns`` has its ground truth, too."""
+
+    @abstractmethod
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         """Whether a body has the shape of this operation, for a path that several want."""
 
@@ -109,6 +117,11 @@ class Format(ABC):
         self, op: str, context: Any, outcomes: Sequence[Outcome], reward: RewardInfo
     ) -> tuple[int, bytes]:
         """The status and the body that answer a request, for the outcomes of its samples in their order."""
+
+
+def example_messages(prompt: str, response: str) -> list[dict[str, str]]:
+    """The conversation of an example in chat form."""
+    return [{"role": "user", "content": prompt}, {"role": "assistant", "content": response}]
 
 
 def read_object(body: bytes) -> dict[str, Any]:

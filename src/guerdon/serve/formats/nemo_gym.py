@@ -126,6 +126,15 @@ class NemoGymFormat(Format):
         ),
     )
 
+    def example(self, prompt: str, response: str, columns: Mapping[str, Any]) -> tuple[str, Any]:
+        answer = {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": response}],
+        }
+        rollout = {PARAMS: {"input": prompt}, RESPONSE: {"output": [answer]}}
+        return "/verify", {**rollout, **columns}
+
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return {"verify": PARAMS in body, "aggregate_metrics": "verify_responses" in body}.get(op, True)
 

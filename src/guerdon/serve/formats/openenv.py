@@ -105,6 +105,9 @@ class OpenEnvFormat(Format):
         Route("/state", "state", "The state of a fresh environment", StateRequest, StateResponse),
     )
 
+    def example(self, prompt: str, response: str, columns: Mapping[str, Any]) -> tuple[str, Any]:
+        return "/step", {"action": {"prompt": prompt, "response": response, **columns}}
+
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return op != "step" or "action" in body
 

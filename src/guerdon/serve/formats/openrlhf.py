@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from guerdon.data.labels import after_prompt, labelled_sample
+from guerdon.data.labels import after_prompt, label_of, labelled_sample
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats.base import (
     STATUS_OF_KIND,
@@ -67,6 +67,13 @@ class OpenRLHFFormat(Format):
         Route(path, "get_reward", "Score queries", OpenRLHFRequest, OpenRLHFResponse, many=True)
         for path in ("/get_reward", "/", "/score", "/reward")
     )
+
+    def example(self, prompt: str, response: str, columns: Mapping[str, Any]) -> tuple[str, Any]:
+        return "/get_reward", {
+            "query": [prompt + response],
+            "prompts": [prompt],
+            "labels": [label_of(columns)],
+        }
 
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return "query" in body

@@ -21,6 +21,7 @@ from guerdon.serve.formats.base import (
     Route,
     as_sample,
     check_metadata,
+    example_messages,
     failure_answer,
     json_bytes,
     read_model,
@@ -91,6 +92,9 @@ class RewardKitFormat(Format):
         Route("/reward", "reward", "Score a conversation", RewardRequest, EvaluateAnswer),
         Route("/", "reward", "Score a conversation", RewardRequest, EvaluateAnswer),
     )
+
+    def example(self, prompt: str, response: str, columns: Mapping[str, Any]) -> tuple[str, Any]:
+        return "/reward", {"messages": example_messages(prompt, response), **columns}
 
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return "messages" in body

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from guerdon.data.labels import labelled_sample
+from guerdon.data.labels import label_of, labelled_sample
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats.base import (
     Format,
@@ -49,6 +49,9 @@ class SlimeFormat(Format):
         Route(path, "reward", "Score a response", SlimeRequest, SlimeResponse)
         for path in ("/", "/score", "/reward", "/get_reward")
     )
+
+    def example(self, prompt: str, response: str, columns: Mapping[str, Any]) -> tuple[str, Any]:
+        return "/reward", {"prompt": prompt, "response": response, "label": label_of(columns)}
 
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
         return isinstance(body.get("response"), str) and ("prompt" in body or "label" in body)

@@ -20,12 +20,14 @@ from guerdon.serve.formats.base import (
     RefusedError,
     RewardInfo,
     Route,
+    as_model,
     check_metadata,
     json_bytes,
     read_model,
     read_object,
     status_of,
 )
+from guerdon.serve.formats.plain_rows import PlainScoreRequest, plain_sample
 from guerdon.types import Message, Sample, StepOutput
 
 Identity = StrictStr | StrictInt | None
@@ -57,7 +59,7 @@ class ScoreRequest(_RequestModel):
 
 
 class BatchScoreRequest(_RequestModel):
-    """Several samples."""
+    """Several samples, each with messages or as a prompt and a response."""
 
     samples: list[ScoreRequest]
 
@@ -110,23 +112,38 @@ class V1Format(Format):
 
     name: ClassVar[str] = "v1"
     routes: ClassVar[Sequence[Route]] = (
-        Route("/v1/score", "score", "Score one sample", ScoreRequest, ScoreResult),
+        Route(
+            "/v1/score",
+            "score",
+            "Score one sample",
+            ScoreRequest,
+            ScoreResult,
+            or_requests=(PlainScoreRequest,),
+        ),
         Route("/v1/batch_score", "batch_score", "Score several", BatchScoreRequest, BatchResult, many=True),
     )
 
     sockets: ClassVar[Mapping[str, str]] = {"/v1/ws": "frame"}
 
+    def example(self, prompt: str, response: str, columns: Mapping[str, Any]) -> tuple[str, Any]:
+        return "/v1/score", {"prompt": prompt, "response": response, **columns}
+
     def claims(self, op: str, body: Mapping[str, Any]) -> bool:
-        return {"score": "messages", "batch_score": "samples", "frame": "sample"}[op] in body
+        keys = {
+            "score": ("messages", "response", "columns"),
+            "batch_score": ("samples",),
+            "frame": ("sample",),
+        }
+        return any(key in body for key in keys[op])
 
     def read(self, op: str, body: bytes, reward: RewardInfo) -> ParsedRequest:
         if op == "frame":
             return _read_frame(body, reward)
         if op == "score":
-            sample = _sample(read_model(ScoreRequest, body))
+            sample = _read_one(body, reward)
             check_metadata(reward, [(sample, ("metadata",))])
             return ParsedRequest([sample], [sample.id])
-        samples = [_sample(request) for request in read_model(BatchScoreRequest, body).samples]
+        samples = _read_many(body, reward)
         check_metadata(reward, ((s, ("samples", i, "metadata")) for i, s in enumerate(samples)))
         return ParsedRequest(list(samples), [sample.id for sample in samples])
 
@@ -195,12 +212,57 @@ def outcome_of_result(result: Mapping[str, Any]) -> Outcome:
 
 def _read_frame(body: bytes, reward: RewardInfo) -> ParsedRequest:
     try:
-        frame = read_model(FrameRequest, body)
-        sample = _sample(frame.sample)
+        try:
+            frame = read_model(FrameRequest, body)
+            number, sample = frame.n, _sample(frame.sample)
+        except RefusedError:
+            row, given = _object_in(body), _number_of(body)
+            if row is None or given is None or set(row) != {"n", "sample"} or not _is_plain(row["sample"]):
+                raise
+            number, sample = given, plain_sample(row["sample"], reward, "sample")
         check_metadata(reward, [(sample, ("sample", "metadata"))])
     except RefusedError as error:
         raise RefusedError(error.status, error.detail, _number_of(body)) from None
-    return ParsedRequest([sample], (frame.n, sample.id))
+    return ParsedRequest([sample], (number, sample.id))
+
+
+def _read_one(body: bytes, reward: RewardInfo) -> Sample:
+    try:
+        return _sample(read_model(ScoreRequest, body))
+    except RefusedError:
+        row = _object_in(body)
+        if row is None or not _is_plain(row):
+            raise
+    return plain_sample(row, reward)
+
+
+def _read_many(body: bytes, reward: RewardInfo) -> list[Sample]:
+    """A batch of samples in chat form is read in one go, one with plain rows row by row."""
+    try:
+        return [_sample(request) for request in read_model(BatchScoreRequest, body).samples]
+    except RefusedError:
+        row = _object_in(body)
+        rows = None if row is None or set(row) != {"samples"} else row["samples"]
+        if not isinstance(rows, list) or not any(map(_is_plain, rows)):
+            raise
+    return [_sample_of(row, reward, "samples", i) for i, row in enumerate(rows)]
+
+
+def _sample_of(row: Any, reward: RewardInfo, *where: str | int) -> Sample:
+    if _is_plain(row):
+        return plain_sample(row, reward, *where)
+    return _sample(as_model(ScoreRequest, row, *where))
+
+
+def _is_plain(row: Any) -> bool:
+    return isinstance(row, dict) and "messages" not in row and bool(row)
+
+
+def _object_in(body: bytes) -> dict[str, Any] | None:
+    try:
+        return read_object(body)
+    except RefusedError:
+        return None
 
 
 def _number_of(body: bytes) -> int | None:

@@ -12,7 +12,7 @@ from fastapi_offline import FastAPIOffline
 from pydantic_core import from_json
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import StreamingResponse
+from starlette.responses import HTMLResponse, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from guerdon._version import __version__
@@ -21,12 +21,15 @@ from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.base import json_bytes
 from guerdon.serve.formats.openenv import StateResponse
 from guerdon.serve.http.endpoints import RewardEndpoint, wants_lines
+from guerdon.serve.http.examples import reward_root
+from guerdon.serve.http.home_page import home_page, page_headers, url_of
 from guerdon.serve.http.journal_routes import add_journal_routes
 from guerdon.serve.http.openapi import add_openapi
 from guerdon.serve.http.pipeline import RequestPipeline
 from guerdon.serve.http.replies import HttpReply, error_reply
 from guerdon.serve.http.streaming import AsgiRequest, start_stream
 from guerdon.serve.models import ServerInfo
+from guerdon.serve.worker.describe import Description
 
 _REQUEST_ID = "guerdon.request_id"
 _KINDS = {401: "key", 403: "key", 404: "not_found", 405: "method"}
@@ -46,6 +49,7 @@ def create_app(pipeline: RequestPipeline) -> FastAPI:
     app.add_exception_handler(Exception, _internal_error)
     app.add_middleware(_RequestIdMiddleware, pipeline=pipeline)
     app.add_middleware(_OriginMiddleware, pipeline=pipeline)
+    _add_home_page(app, pipeline)
     _add_health_routes(app, pipeline)
     _add_overview_routes(app, pipeline)
     if pipeline.journal is not None:
@@ -53,7 +57,7 @@ def create_app(pipeline: RequestPipeline) -> FastAPI:
     for root in ("", "/rewards/{reward}"):
         _add_reward_routes(app, pipeline, root)
         _add_scoring_routes(app, pipeline, root)
-    add_openapi(app, needs_key=len(pipeline.admission.keys) > 0)
+    add_openapi(app, partial(_rewards, pipeline), needs_key=len(pipeline.admission.keys) > 0)
     return app
 
 
@@ -150,6 +154,23 @@ def _dispatcher(pipeline: RequestPipeline, reward: str | None) -> Dispatcher:
 # The server's description.
 
 
+def _rewards(pipeline: RequestPipeline) -> list[tuple[str, Description | None]]:
+    return [(name, dispatcher.description) for name, dispatcher in pipeline.dispatchers.items()]
+
+
+def _add_home_page(app: FastAPI, pipeline: RequestPipeline) -> None:
+    @app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
+    async def home(request: Request) -> HTMLResponse:
+        needs_key = len(pipeline.admission.keys) > 0
+        headers = request.headers
+        has_key = "authorization" in headers or "x-api-key" in headers
+        if has_key:  # a wrong one is refused; without any, the page asks for it
+            require_key(pipeline, request)
+        url = url_of(request.url.scheme, headers.get("host", ""))
+        page = home_page(_rewards(pipeline), url, needs_key=needs_key, shows=has_key or not needs_key)
+        return HTMLResponse(page, headers=page_headers())
+
+
 def _add_health_routes(app: FastAPI, pipeline: RequestPipeline) -> None:
     first = next(iter(pipeline.dispatchers))
 
@@ -199,7 +220,7 @@ def _summary(name: str, dispatcher: Dispatcher) -> dict[str, Any]:
         "version": description.version,
         "description": description.info["description"],
         "parameters": dict(description.parameters),
-        "path": f"/rewards/{name}",
+        "path": reward_root(name, first=False),
     }
 
 

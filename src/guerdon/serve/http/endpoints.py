@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from guerdon.serve.dispatch.dispatcher import Dispatcher
 from guerdon.serve.formats import FORMATS
+from guerdon.serve.http.examples import reward_root
 from guerdon.serve.http.replies import HeaderPairs
 
 _LINES = (b"application/jsonl", b"application/x-ndjson")
@@ -48,7 +49,11 @@ def _endpoints(
         choices.setdefault(path, []).append((index, op))
     found: dict[str, RewardEndpoint] = {}
     for number, (name, dispatcher) in enumerate(dispatchers.items()):
-        for root in ("", f"/rewards/{name}") if number == 0 else (f"/rewards/{name}",):
+        named = {
+            f"/rewards/{name}": None,
+            reward_root(name, first=False): None,
+        }  # as it is, and as a URL has it
+        for root in ("", *named) if number == 0 else named:
             for path, formats in choices.items():
                 full = (root + path).rstrip("/") or "/"
                 found[full] = RewardEndpoint(full, name, dispatcher, tuple(formats))

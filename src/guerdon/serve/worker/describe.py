@@ -10,13 +10,10 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import from_json, to_json
 
-from guerdon.reward.binding.conventions import POINTWISE, STANDARD_NAMES
 from guerdon.reward.function import RewardFunction
-from guerdon.reward.scorers.function_scorer import FunctionScorer
 from guerdon.serve.models import ServerInfo
 from guerdon.serve.worker.handler import RequestHandler
-
-_TRUTHS = ("ground_truth", "answer")
+from guerdon.serve.worker.reward_columns import reward_columns
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,7 +57,7 @@ def describe(handler: RequestHandler, info: Any = None) -> Description:
         parameters=from_json(to_json(dict(reward.parameters), fallback=str, inf_nan_mode="strings")),
         info=_info(reward, info),
         metadata_schema=None if schema is None else schema.model_json_schema(),
-        columns=tuple(_columns(reward)),
+        columns=tuple(reward_columns(reward)),
         is_async=reward.is_async,
         is_batch=reward.is_batch,
         direct=handler.direct,
@@ -76,36 +73,3 @@ def _info(reward: RewardFunction, given: Any) -> dict[str, str]:
     return ServerInfo.model_validate(
         {n: v for n, v in values.items() if n in ServerInfo.model_fields}
     ).model_dump()
-
-
-def _columns(reward: RewardFunction) -> list[dict[str, Any]]:
-    """What a function takes that is no part of the conversation."""
-    scorer = reward.scorer
-    if not isinstance(scorer, FunctionScorer):
-        found: dict[str, dict[str, Any]] = {}
-        for component in reward.components:
-            if not isinstance(component.reward, RewardFunction):
-                continue
-            for column in _columns(component.reward):
-                known = found.setdefault(column["name"], column)
-                known["required"] = known["required"] or column["required"]
-        return list(found.values())
-    columns = []
-    for parameter in scorer.open_parameters():
-        if parameter.name in STANDARD_NAMES and parameter.name not in _TRUTHS:
-            continue
-        if reward.is_batch and parameter.name not in POINTWISE and parameter.name.endswith("s"):
-            continue  # a list of prompts or completions
-        annotation = parameter.annotation
-        columns.append(
-            {
-                "name": parameter.name,
-                "required": parameter.required,
-                "annotation": None if annotation in (inspect.Parameter.empty, "") else _named(annotation),
-            }
-        )
-    return columns
-
-
-def _named(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))

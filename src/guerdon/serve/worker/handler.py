@@ -25,6 +25,7 @@ from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.adaptive import AdaptiveFormat, ServerReader, reply_of, written_one
 from guerdon.serve.formats.base import ParsedRequest, RefusedError, RewardInfo, json_bytes, read_object
 from guerdon.serve.messages import TOGETHER, WorkerReply, WorkerRequest
+from guerdon.serve.worker.reward_columns import reward_columns
 from guerdon.serve.worker.tasks import (
     RewardFunctionTask,
     RewardServerTask,
@@ -210,7 +211,8 @@ def reward_info_of(reward: RewardFunction) -> RewardInfo:
     """What formats may know of a reward."""
     server = reward_server_of(reward)
     schema = server.metadata_cls if server is not None else reward.options.metadata_schema
-    return RewardInfo(reward.name, reward.version, reward.parameters, schema)
+    columns = frozenset(column["name"] for column in reward_columns(reward))
+    return RewardInfo(reward.name, reward.version, reward.parameters, schema, columns)
 
 
 def reward_server_of(reward: RewardFunction) -> ScoringServer | None:

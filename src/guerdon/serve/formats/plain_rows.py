@@ -1,0 +1,122 @@
+"""A sample of v1 without messages: ``{"prompt": …, "response": …, "ground_truth": …}``, the rest as metadata."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+
+from guerdon.serve.formats.base import RewardInfo, as_model, as_sample, refused
+from guerdon.types import Message, Sample
+
+ROLES = ("prompt", "response", "ground_truth", "answer", "metadata", "id")
+_NAMES = (*ROLES, "columns", "messages")
+_SIMILAR = 0.85
+"""From this likeness on, the name of a field is taken for a misspelt one."""
+
+
+class PlainScoreRequest(BaseModel):
+    """One sample as a prompt and a response. Every further field goes into its metadata."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
+
+    prompt: StrictStr | list[Message] = Field("", description="The prompt as text, or as messages.")
+    response: StrictStr | list[Message] = Field(
+        description="The completion as text, or as messages that end with the assistant's."
+    )
+    ground_truth: Any = None
+    answer: Any = None
+    metadata: dict[str, Any] | None = Field(None, description="Further columns; a field of its own wins.")
+    id: StrictStr | StrictInt | None = Field(None, description="Comes back in the result.")
+    columns: Any = Field(
+        None, description='Which fields hold what, where they have other names: {"prompt": "question"}.'
+    )
+
+
+def plain_sample(row: Mapping[str, Any], reward: RewardInfo, *where: str | int) -> Sample:
+    """The sample of a row, at ``where`` in the body. Raises RefusedError that names the field at fault.
+
+    >>> row = {"question": "2 + 2?", "response": "4", "level": 1, "columns": {"prompt": "question"}}
+    >>> sample = plain_sample(row, RewardInfo("exact", "1"))
+    >>> sample.prompt, sample.response, sample.metadata
+    ('2 + 2?', '4', {'level': 1})
+    """
+    fields = _mapped(row, reward, *where)
+    _refuse_misspelt(fields, reward, *where)
+    request = as_model(PlainScoreRequest, fields, *where)
+    before: list[Any] = (
+        [Message(role="user", content=request.prompt)] if isinstance(request.prompt, str) else request.prompt
+    )
+    if isinstance(request.response, str):
+        after: list[Any] = [Message(role="assistant", content=request.response)]
+    elif not request.response:
+        raise refused("response is empty: it must have the completion", *where, "response")
+    else:
+        after = request.response
+    more = dict(request.__pydantic_extra__ or {})
+    if request.columns is not None:
+        more["columns"] = request.columns
+    sample = {name: getattr(request, name) for name in ("ground_truth", "answer", "id")}
+    metadata = {**(request.metadata or {}), **more}
+    context = [message for message in before if message.content != "" or message.role != "user"]
+    return as_sample(
+        {
+            **sample,
+            "messages": [*context, *after],
+            "original_messages": [*context, *after[:-1]],
+            "metadata": metadata,
+        },
+        *where,
+    )
+
+
+def _mapped(row: Mapping[str, Any], reward: RewardInfo, *where: str | int) -> dict[str, Any]:
+    """The row with its fields under the names that ``columns`` gives them."""
+    if "columns" in reward.columns:  # its own column
+        return dict(row)
+    columns = row.get("columns")
+    fields = {name: value for name, value in row.items() if name != "columns"}
+    if columns is None:
+        return fields
+    if not isinstance(columns, Mapping):
+        kind = type(columns).__name__
+        raise refused(
+            f'columns must be an object such as {{"prompt": "question"}}, not {kind}', *where, "columns"
+        )
+    for role, name in columns.items():
+        if role not in ROLES:
+            raise refused(
+                f"there is no {role!r} to map a column to{_hint(role, ROLES)}", *where, "columns", role
+            )
+        if not isinstance(name, str) or name not in row or name == "columns":
+            there = [other for other in row if other != "columns"]
+            text = f"there is no field {name!r}{_hint(str(name), there)}"
+            raise refused(text, *where, "columns", role)
+    taken = {role: row[name] for role, name in columns.items()}
+    for name in columns.values():
+        fields.pop(name, None)
+    if twice := sorted(set(fields) & set(taken)):
+        raise refused(
+            f"columns maps {columns[twice[0]]!r} to {twice[0]}, which is there too", *where, "columns"
+        )
+    return {**fields, **taken}
+
+
+def _refuse_misspelt(fields: Mapping[str, Any], reward: RewardInfo, *where: str | int) -> None:
+    """A field whose name is nearly one of ours, and which the reward does not read, is not silently metadata."""
+    absent = [name for name in _NAMES if name not in fields]
+    for name in fields:
+        if name in _NAMES or name in reward.columns:
+            continue
+        if close := difflib.get_close_matches(name, absent, n=1, cutoff=_SIMILAR):
+            text = f"unknown field {name!r}; did you mean {close[0]!r}? Else give it under metadata"
+            raise refused(text, *where, name)
+
+
+def _hint(name: str, names: Iterable[str]) -> str:
+    listed = list(names)
+    if close := difflib.get_close_matches(name, listed, n=1):
+        return f"; did you mean {close[0]!r}?"
+    return f"; there are: {', '.join(listed[:12]) or 'none'}"
