@@ -93,7 +93,9 @@ def _setup_guide(request: SetupRequest) -> SetupGuide:
     name = identifier(request)
     module = f"{name}_art"
     return SetupGuide(
-        files={f"{module}.py": module_source(request, title="ART", attribute=name, trainer="art")},
+        files={
+            f"{module}.py": module_source(request, f"{module}.py", title="ART", attribute=name, trainer="art")
+        },
         lines=f"from {module} import {name}\n\n"
         f"groups = await art.gather_trajectory_groups(groups, after_each={name})\n",
         note=f"Or in the rollout function: return await {name}.score(trajectory). "

@@ -11,7 +11,11 @@ def _setup_guide(request: SetupRequest) -> SetupGuide:
     name = identifier(request)
     module = f"{name}_axolotl"
     return SetupGuide(
-        files={f"{module}.py": module_source(request, title="axolotl", attribute=name, trainer="trl")},
+        files={
+            f"{module}.py": module_source(
+                request, f"{module}.py", title="axolotl", attribute=name, trainer="trl"
+            )
+        },
         lines=f"rl: grpo\ntrl:\n  reward_funcs:\n    - {module}.{name}",
         note=(
             f"Run `axolotl train CONFIG.yaml` where {module}.py is, with PYTHONPATH=. set: what axolotl cannot "

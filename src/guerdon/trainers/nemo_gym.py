@@ -11,7 +11,7 @@ from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain
 from guerdon.trainers.optional_imports import package, refuse_skip
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
-from guerdon.trainers.templates import docstring_name, options_source, reward_source, slug
+from guerdon.trainers.templates import docstring_name, imports_source, options_source, reward_source, slug
 from guerdon.trainers.weighted_parts import WeightedParts
 from guerdon.types import EvaluateResult
 
@@ -97,8 +97,8 @@ def _setup_guide(request: SetupRequest) -> SetupGuide:
     app = (
         f'"""The reward {docstring_name(request)} as a resources server of NeMo Gym."""\n\n'
         "from nemo_gym.server_utils import is_nemo_gym_fastapi_entrypoint\n\n"
-        "from guerdon import get_reward_function\n\n"
-        f"Server = {reward_source(request)}.to_nemo_gym({options_source(request.options)})\n\n"
+        f"{imports_source(request)}\n"
+        f"Server = {reward_source(request, f'{folder}/app.py')}.to_nemo_gym({options_source(request.options)})\n\n"
         'if __name__ == "__main__":\n'
         "    Server.run_webserver()\n"
         "elif is_nemo_gym_fastapi_entrypoint(__file__):\n"

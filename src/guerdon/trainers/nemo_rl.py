@@ -17,7 +17,7 @@ from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.optional_imports import package, refuse_skip
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
-from guerdon.trainers.templates import absolute, slug
+from guerdon.trainers.templates import module_path, slug
 from guerdon.trainers.weighted_parts import WeightedParts
 from guerdon.types import Sample
 
@@ -206,13 +206,16 @@ def _setup_guide(request: SetupRequest) -> SetupGuide:
 
     launcher = (
         '"""NeMo RL\'s script with Guerdon\'s environment: python run_with_guerdon.py examples/run_grpo.py …"""\n\n'
-        "import runpy\nimport sys\n\n"
+        "import os\nimport runpy\nimport sys\nfrom pathlib import Path\n\n"
         "from guerdon.trainers.nemo_rl import register\n\n"
+        "HERE = str(Path(__file__).resolve().parent)\n"
+        "sys.path.insert(0, HERE)  # where the reward is; the variable reaches Ray's workers\n"
+        'os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [HERE, os.environ.get("PYTHONPATH")]))\n'
         'register("guerdon")\n'
         "sys.argv = sys.argv[1:]\n"
         'runpy.run_path(sys.argv[0], run_name="__main__")\n'
     )
-    settings = {"reward": absolute(request.spec), "parameters": dict(request.parameters), **request.options}
+    settings = {"reward": module_path(request), "parameters": dict(request.parameters), **request.options}
     # JSON is YAML, and quotes what would mean something else there.
     inner = "".join(
         f"    {name}: {json.dumps(value)}\n" for name, value in settings.items() if value not in ({}, None)

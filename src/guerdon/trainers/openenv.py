@@ -11,10 +11,18 @@ from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.optional_imports import package, refuse_skip
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
-from guerdon.trainers.templates import docstring_name, options_source, reward_source, slug
+from guerdon.trainers.templates import (
+    IMPORT,
+    docstring_name,
+    imports_source,
+    options_source,
+    reward_source,
+    slug,
+)
 from guerdon.types import Sample
 
 _INSTALL = "pip install openenv"
+_IMPORTS = f"{IMPORT}from guerdon.trainers.openenv import OpenenvAdapter, RewardRubric\n"
 _TEXTS = ("response", "completion", "message", "content", "text", "answer", "action_str", "code")
 """Fields of an action that hold what the model wrote, the likeliest first."""
 _PROMPTS = ("prompt", "question", "instruction", "task")
@@ -181,11 +189,11 @@ def _setup_guide(request: SetupRequest) -> SetupGuide:
     """The module with the rubric, and the line that gives it to an environment."""
     module = f"guerdon_{slug(request.reward.name)}_rubric"
     options = options_source(request.options)
-    arguments = f"{reward_source(request)}, {options}" if options else reward_source(request)
+    source = reward_source(request, f"{module}.py")
+    arguments = f"{source}, {options}" if options else source
     text = (
         f'"""The reward {docstring_name(request)} as a rubric of OpenEnv."""\n\n'
-        "from guerdon import get_reward_function\n"
-        "from guerdon.trainers.openenv import OpenenvAdapter, RewardRubric\n\n"
+        f"{imports_source(request, _IMPORTS)}\n"
         f"ADAPTER = OpenenvAdapter({arguments})\n\n\n"
         "def rubric():\n"
         '    """A rubric for one environment: it keeps the last scores, and shares the workers with the others."""\n'

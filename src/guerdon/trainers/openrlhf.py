@@ -65,7 +65,9 @@ def _setup_guide(request: SetupRequest) -> SetupGuide:
         )
     name = f"{identifier(request)}_openrlhf.py"
     return SetupGuide(
-        files={name: module_source(request, title="OpenRLHF", attribute="reward_func", trainer="openrlhf")},
+        files={
+            name: module_source(request, name, title="OpenRLHF", attribute="reward_func", trainer="openrlhf")
+        },
         lines=f"--reward.remote_url {name} --data.label_key ground_truth",
         note=labels,
     )

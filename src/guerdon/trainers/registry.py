@@ -8,6 +8,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from guerdon.errors import ResolutionError
@@ -25,6 +26,9 @@ class SetupRequest:
     """Fixed arguments of the reward."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the adapter: ``on_failure``, ``timeout``, ``workers``, ``concurrency``, ``components``."""
+    directory: Path | None = None
+    """The folder that the files will be in. Files name a reward's file by its place from theirs, so that both may be
+    copied elsewhere; None names it by its absolute path."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,7 @@ from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.optional_imports import package, refuse_skip
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
-from guerdon.trainers.templates import docstring_name, options_source, reward_source, slug
+from guerdon.trainers.templates import docstring_name, imports_source, options_source, reward_source, slug
 from guerdon.types import EvaluateResult, Sample
 
 _INSTALL = "pip install skyrl-gym"
@@ -100,8 +100,8 @@ def _setup_guide(request: SetupRequest) -> SetupGuide:
     module, identity = f"guerdon_{name}_env", f"guerdon-{name.replace('_', '-')}"
     text = (
         f'"""The reward {docstring_name(request)} as an environment of SkyRL-gym."""\n\n'
-        "from guerdon import get_reward_function\n\n"
-        f"RewardEnv = {reward_source(request)}.to_skyrl({options_source(request.options)})\n"
+        f"{imports_source(request)}\n"
+        f"RewardEnv = {reward_source(request, f'{module}.py')}.to_skyrl({options_source(request.options)})\n"
     )
     lines = (
         "# in the entry point, before the experiment runs (in the Ray task, where there is one):\n"

@@ -75,7 +75,11 @@ def _setup_guide(request: SetupRequest) -> SetupGuide:
         )
     module = f"{identifier(request)}_slime"
     return SetupGuide(
-        files={f"{module}.py": module_source(request, title="slime", attribute="custom_rm", trainer="slime")},
+        files={
+            f"{module}.py": module_source(
+                request, f"{module}.py", title="slime", attribute="custom_rm", trainer="slime"
+            )
+        },
         lines=f"--custom-rm-path {module}.custom_rm --label-key ground_truth --metadata-key metadata",
         note="The file's folder must be on PYTHONPATH in Ray's runtime environment.",
     )

@@ -9,7 +9,7 @@ from guerdon.errors import InputError
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
-from guerdon.trainers.templates import adapter_source, docstring_name, identifier
+from guerdon.trainers.templates import IMPORT, adapter_source, docstring_name, identifier, imports_source
 from guerdon.trainers.trl import asks_for
 from guerdon.types import Sample
 
@@ -17,6 +17,8 @@ TAKEN = (
     "toolbench", "math", "accuracy", "format", "react_format", "cosine", "repetition", "soft_overlong",
 )  # fmt: skip
 """What ms-swift 4.6 has in ``orms`` itself."""
+
+_IMPORTS = f"from swift.rewards import orms\n\n{IMPORT}"
 
 
 class SwiftReward(Adapter):
@@ -103,9 +105,8 @@ def _setup_guide(request: SetupRequest) -> SetupGuide:
         files={
             f"{module}.py": (
                 f'"""The reward {docstring_name(request)} for ms-swift."""\n\n'
-                "from swift.rewards import orms\n\n"
-                "from guerdon import get_reward_function\n\n"
-                f"orms[{key!r}] = {adapter_source(request, 'swift')}\n"
+                f"{imports_source(request, _IMPORTS)}\n"
+                f"orms[{key!r}] = {adapter_source(request, 'swift', f'{module}.py')}\n"
             )
         },
         lines=(

@@ -6,11 +6,16 @@ import keyword
 import math
 import os
 import re
+import sys
 from collections.abc import Mapping
+from importlib.metadata import packages_distributions
 from typing import Any
 
 from guerdon.errors import InputError
+from guerdon.reward.loading.imports import FOLDER_FILE, FOLDER_FUNCTION
 from guerdon.trainers.registry import SetupRequest
+
+IMPORT = "from guerdon import get_reward_function\n"
 
 
 def absolute(spec: str) -> str:
@@ -19,12 +24,40 @@ def absolute(spec: str) -> str:
     >>> absolute("math"), absolute("/rewards/mine.py::brief"), absolute("http://[::1]:8000")
     ('math', '/rewards/mine.py::brief', 'http://[::1]:8000')
     """
+    path, name = _file_in(spec)
+    return spec if path is None else f"{os.path.abspath(path)}{name}"
+
+
+def module_path(request: SetupRequest) -> str:
+    """A reward's file as a module, where it is one from the folder of the setup; else its absolute path.
+
+    For configurations, in which a place cannot be named by the place of another file.
+    """
+    path, name = _file_in(request.spec)
+    if path is None or request.directory is None:
+        return absolute(request.spec)
+    place = os.path.relpath(path, request.directory)
+    parts = place.removesuffix(".py").split(os.sep)
+    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts) or _is_taken(parts[0]):
+        return absolute(request.spec)
+    if not place.endswith(".py"):  # a folder of Reward Kit's
+        parts, name = [*parts, FOLDER_FILE.removesuffix(".py")], f"::{FOLDER_FUNCTION}"
+    return f"{'.'.join(parts)}:{name.lstrip(':')}"
+
+
+def _is_taken(module: str) -> bool:
+    """Whether a module of this name is installed, which would be imported in place of the reward's."""
+    return module in sys.stdlib_module_names or module in packages_distributions()
+
+
+def _file_in(spec: str) -> tuple[str | None, str]:
+    """The path of a file or a folder in a reward's name, where there is one, and what follows it."""
     if spec.startswith(("http://", "https://")):
-        return spec
+        return None, ""
     path, colons, name = spec.partition("::")
     if colons or path.endswith(".py") or (os.sep in path and os.path.isdir(path)):
-        return f"{os.path.abspath(path)}{colons}{name}"
-    return spec
+        return path, f"{colons}{name}"
+    return None, ""
 
 
 def slug(name: str) -> str:
@@ -52,23 +85,41 @@ def docstring_name(request: SetupRequest) -> str:
     return re.sub(r'["\\\x00-\x1f\x7f]+', " ", request.reward.name).strip()
 
 
-def reward_source(request: SetupRequest) -> str:
-    """The source of the reward; the file that it stands in imports ``get_reward_function``."""
-    return call("get_reward_function", [absolute(request.spec)], request.parameters)
+def imports_source(request: SetupRequest, imports: str = IMPORT) -> str:
+    """The imports of a file that has ``reward_source`` in it, and the constant that it reads."""
+    if _file_in(request.spec)[0] is None or request.directory is None:
+        return imports
+    return f"from pathlib import Path\n\n{imports}\nHERE = Path(__file__).resolve().parent\n"
 
 
-def adapter_source(request: SetupRequest, trainer: str) -> str:
-    """The source of what ``trainer`` takes; the file that it stands in imports ``get_reward_function``."""
+def reward_source(request: SetupRequest, file: str) -> str:
+    """The source of the reward for ``file``, whose place is below the folder of the request.
+
+    The file begins with ``imports_source``.
+    """
+    path, name = _file_in(request.spec)
+    if path is None or request.directory is None:
+        first = repr(absolute(request.spec))
+    else:
+        place = os.path.relpath(path, (request.directory / file).parent).replace(os.sep, "/")
+        first = "f" + repr("{HERE}/" + f"{place}{name}".replace("{", "{{").replace("}", "}}"))
+    return f"get_reward_function({', '.join(filter(None, [first, options_source(request.parameters)]))})"
+
+
+def adapter_source(request: SetupRequest, trainer: str, file: str) -> str:
+    """The source of what ``trainer`` takes; the file that it stands in begins with ``imports_source``."""
     method = f"to_{trainer.replace('-', '_')}"
-    return f"{reward_source(request)}.{call(method, [], request.options)}"
+    return f"{reward_source(request, file)}.{call(method, [], request.options)}"
 
 
-def module_source(request: SetupRequest, *, title: str, attribute: str, trainer: str) -> str:
+def module_source(
+    request: SetupRequest, file: str, *, title: str, attribute: str, trainer: str, imports: str = IMPORT
+) -> str:
     """The text of a module whose ``attribute`` is the reward as ``trainer`` takes it; ``title`` is its own name."""
     return (
         f'"""{docstring_name(request)} for {title}."""\n\n'
-        "from guerdon import get_reward_function\n\n"
-        f"{attribute} = {adapter_source(request, trainer)}\n"
+        f"{imports_source(request, imports)}\n"
+        f"{attribute} = {adapter_source(request, trainer, file)}\n"
     )
 
 

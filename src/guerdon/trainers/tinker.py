@@ -23,7 +23,7 @@ from guerdon.trainers.columns import messages_of, sample_of
 from guerdon.trainers.optional_imports import package
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
-from guerdon.trainers.templates import identifier, module_source
+from guerdon.trainers.templates import IMPORT, identifier, module_source
 from guerdon.types import EvaluateResult
 
 _INSTALL = "pip install tinker-cookbook"
@@ -242,12 +242,10 @@ class DatasetBuilder(RLDatasetBuilder):
         renderer = get_renderer(self.renderer_name, get_tokenizer(self.model_name), model_name=self.model_name)
         return {name}.dataset(rows, renderer, batch_size=self.batch_size, group_size=self.group_size), None
 '''
-_IMPORTED = "from guerdon import get_reward_function"
 _IMPORTS = f"""import json
 
 import chz
-{_IMPORTED}
-from tinker_cookbook.renderers import get_renderer
+{IMPORT}from tinker_cookbook.renderers import get_renderer
 from tinker_cookbook.rl.types import RLDatasetBuilder
 from tinker_cookbook.tokenizer_utils import get_tokenizer
 """
@@ -256,8 +254,13 @@ from tinker_cookbook.tokenizer_utils import get_tokenizer
 def _setup_guide(request: SetupRequest) -> SetupGuide:
     name = identifier(request)
     module = f"{name}_tinker"
-    text = module_source(request, title="tinker-cookbook", attribute=name, trainer="tinker").replace(
-        f"{_IMPORTED}\n", _IMPORTS, 1
+    text = module_source(
+        request,
+        f"{module}.py",
+        title="tinker-cookbook",
+        attribute=name,
+        trainer="tinker",
+        imports=_IMPORTS,
     )
     return SetupGuide(
         files={f"{module}.py": text + _BUILDER.replace("{name}", name)},

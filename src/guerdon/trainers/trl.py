@@ -189,7 +189,9 @@ def _setup_guide(request: SetupRequest) -> SetupGuide:
     name = identifier(request)
     module = f"{name}_trl"
     return SetupGuide(
-        files={f"{module}.py": module_source(request, title="TRL", attribute=name, trainer="trl")},
+        files={
+            f"{module}.py": module_source(request, f"{module}.py", title="TRL", attribute=name, trainer="trl")
+        },
         lines=(
             "trl grpo --model_name_or_path MODEL --dataset_name DATASET --output_dir OUTPUT \\\n"
             f"  --reward_funcs {module}.{name}"

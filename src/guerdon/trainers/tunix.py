@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from guerdon.trainers.adapter import Adapter, OnFailure
 from guerdon.trainers.columns import plain, samples_of
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
-from guerdon.trainers.templates import adapter_source, docstring_name, identifier
+from guerdon.trainers.templates import adapter_source, docstring_name, identifier, imports_source
 from guerdon.types import EvaluateResult
 
 _OURS = ("mode", "trajectory_ids", "trajectory_rewards", "expected_step")
@@ -135,11 +135,12 @@ def _key(prompt: Any) -> str:
 
 def _setup_guide(request: SetupRequest) -> SetupGuide:
     """The file that Tunix's command line takes, and the lines of a program."""
-    name, source = identifier(request), adapter_source(request, "tunix")
+    name = identifier(request)
     module = f"{name}_tunix"
+    source = adapter_source(request, "tunix", f"{module}.py")
     text = (
         f'"""{docstring_name(request)} for Tunix."""\n\n'
-        "from guerdon import get_reward_function\n\n"
+        f"{imports_source(request)}\n"
         f"reward = {source}\n\n\n"
         f"def {name}(prompts, completions, **columns):\n"
         "    return reward(prompts=prompts, completions=completions, **columns)\n"

@@ -11,7 +11,11 @@ def _setup_guide(request: SetupRequest) -> SetupGuide:
     name = identifier(request)
     module = f"{name}_unsloth"
     return SetupGuide(
-        files={f"{module}.py": module_source(request, title="Unsloth", attribute=name, trainer="trl")},
+        files={
+            f"{module}.py": module_source(
+                request, f"{module}.py", title="Unsloth", attribute=name, trainer="trl"
+            )
+        },
         lines=(
             "from unsloth import FastLanguageModel\n"
             "from trl import GRPOConfig, GRPOTrainer\n\n"

@@ -156,7 +156,7 @@ def _setup_guide(request: SetupRequest) -> SetupGuide:
     return SetupGuide(
         files={
             f"{module}.py": module_source(
-                request, title="verifiers and prime-rl", attribute=name, trainer="verifiers"
+                request, f"{module}.py", title="verifiers and prime-rl", attribute=name, trainer="verifiers"
             )
         },
         lines=f"[env.taskset.task.rewards.{name}]\nfn = {function}\nweight = 1.0\n",

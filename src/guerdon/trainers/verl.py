@@ -24,7 +24,7 @@ from guerdon.reward.registry import resolve
 from guerdon.trainers.columns import plain, sample_of
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
-from guerdon.trainers.templates import absolute
+from guerdon.trainers.templates import module_path
 from guerdon.types import EvaluateResult, Sample
 
 _BATCH = (
@@ -191,7 +191,7 @@ def _setup_guide(request: SetupRequest) -> SetupGuide:
     settings: dict[str, Any] = {
         f"{own}.path": "pkg://guerdon.trainers.verl",
         f"{own}.name": "compute_score_sync" if sync else "compute_score",
-        f"{kwargs}.reward": absolute(request.spec),
+        f"{kwargs}.reward": module_path(request),
         **{f"{kwargs}.parameters.{name}": value for name, value in request.parameters.items()},
         **{f"{kwargs}.options.{name}": value for name, value in options.items()},
         "reward.reward_manager.name": "remote" if sync else "naive",

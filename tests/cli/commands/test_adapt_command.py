@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import runpy
+import shutil
 from pathlib import Path
 
 import pytest
 
 from guerdon import RewardFunction
 from guerdon.reward.options import RewardOptions
-from guerdon.trainers import trainers
+from guerdon.trainers import Adapter, trainers
 from guerdon.trainers.registry import SetupRequest
 from support.cli_work import Run
 
@@ -95,3 +96,57 @@ def test_a_policy_that_is_no_number(guerdon: Run, work: Path, policy: str) -> No
     result = guerdon("adapt", "math", "--for", "trl", "--on-failure", policy)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "--on-failure is raise, skip or a number" in result.stderr
+
+
+IMPORTABLE = sorted({"trl", "art", "axolotl", "unsloth", "openrlhf", "verifiers", "tunix"})
+"""Trainers whose module imports nothing but Guerdon."""
+
+
+@pytest.mark.parametrize("trainer", IMPORTABLE)
+@pytest.mark.parametrize("output", [".", "plugged/in"])
+def test_the_folder_can_be_copied(
+    guerdon: Run, work: Path, tmp_path: Path, trainer: str, output: str
+) -> None:
+    result = guerdon("adapt", "my_rewards.py::exact", "--for", trainer, "-o", output, "--json")
+    assert result.exit_code == 0, result.stderr
+    (name,) = json.loads(result.stdout)["files"]
+    elsewhere = tmp_path / "another {node}"
+    shutil.copytree(work, elsewhere)
+    (work / "my_rewards.py").rename(work / "gone.py")
+    values = runpy.run_path(str(elsewhere / output / name))
+    assert str(work) not in (elsewhere / output / name).read_text(encoding="utf-8")
+    (adapter,) = (value for value in values.values() if isinstance(value, Adapter))
+    assert adapter.reward.name == "exact"
+    adapter.close()
+
+
+@pytest.mark.parametrize("trainer", list(trainers()))
+def test_no_file_has_a_path_of_this_machine(guerdon: Run, work: Path, trainer: str) -> None:
+    (work / "rewards {x}").mkdir()
+    shutil.copy(work / "my_rewards.py", work / "rewards {x}")
+    for spec in (
+        "my_rewards.py::exact",
+        str(work / "my_rewards.py::exact"),
+        "rewards {x}/my_rewards.py::exact",
+    ):
+        result = guerdon("adapt", spec, "--for", trainer, "--json")
+        assert result.exit_code == 0, result.stderr
+        guide = json.loads(result.stdout)
+        if trainer not in ("verl", "nemo-rl") or "{" not in spec:  # a configuration needs a module's name
+            assert str(work) not in json.dumps([guide["files"], guide["lines"]])
+
+
+@pytest.mark.parametrize("trainer", ["verl", "nemo-rl"])
+def test_a_configuration_names_a_module(guerdon: Run, work: Path, trainer: str) -> None:
+    (work / "mine").mkdir()
+    for name in ("mine/my_rewards.py", "math.py", "pydantic.py"):
+        shutil.copy(work / "my_rewards.py", work / name)
+    for spec, shown in (
+        ("my_rewards.py::exact", "my_rewards:exact"),
+        ("mine/my_rewards.py::exact", "mine.my_rewards:exact"),
+        ("math.py::exact", str(work / "math.py::exact")),
+        ("pydantic.py::exact", str(work / "pydantic.py::exact")),
+    ):
+        result = guerdon("adapt", spec, "--for", trainer)
+        assert result.exit_code == 0, result.stderr
+        assert shown in result.stdout

@@ -75,7 +75,11 @@ def adapt(
     found = find_trainer(trainer)
     spec = reward_path(reward)
     request = SetupRequest(
-        spec=spec, reward=find_reward(spec, parameters), parameters=parameters, options=_options(given)
+        spec=spec,
+        reward=find_reward(spec, parameters),
+        parameters=parameters,
+        options=_options(given),
+        directory=output or Path(),
     )
     _show(found, found.setup_guide(request), output, overwrite, as_json)
 
