@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from guerdon.cli.app import app
 from guerdon.cli.data_options import LimitFlags
 from guerdon.cli.help import page
-from guerdon.cli.options import variable_of
+from guerdon.cli.options import Invocation, variable_of
+from guerdon.cli.variables import OTHERS
 from guerdon.scoring.run import DEFAULT_BATCH
 from guerdon.settings import SETTINGS
 
@@ -60,5 +67,62 @@ def test_flags_say_what_the_settings_say() -> None:
         if name in SETTINGS:
             assert SETTINGS[name].help.rstrip(".") in text
             assert SETTINGS[name].variable == variable_of(f"--{name}")
-            assert f"env var: {SETTINGS[name].variable}]" in text
-    assert f"env var: GUERDON_BATCH_SIZE; default: {DEFAULT_BATCH}]" in text
+            assert f"- `{SETTINGS[name].variable}`: " in text
+    assert f"Samples per call of a batched reward. [default: {DEFAULT_BATCH}]" in text
+
+
+def commands(command: click.Command = app, name: str = "guerdon") -> Iterator[tuple[str, click.Command]]:
+    """Every command with its path."""
+    yield name, command
+    if isinstance(command, click.Group):
+        for below in command.list_commands(click.Context(command)):
+            child = command.get_command(click.Context(command), below)
+            assert child is not None
+            yield from commands(child, f"{name} {below}")
+
+
+COMMANDS = dict(commands())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_begins_with_two_examples_that_parse(name: str, tmp_path: Path) -> None:
+    text = COMMANDS[name].get_help(click.Context(COMMANDS[name], info_name=name, terminal_width=80))
+    block = text.split("\n\n")[1].replace("\\\n", " ")
+    examples = [" ".join(line.split()) for line in block.splitlines()]
+    assert len(examples) == 2
+    for example in examples:
+        program, *words = shlex.split(example)
+        assert program == "guerdon"
+        assert example.startswith(f"{name} ") or example == name
+        with contextlib.chdir(tmp_path):
+            Path("program.py").touch()
+            Path("main.cpp").touch()
+            parse(words)
+
+
+def parse(words: list[str]) -> None:
+    """Take a command line apart as the program does, down to the last command, and run nothing."""
+    context = app.make_context("guerdon", list(words), obj=Invocation(tuple(words)))
+    while isinstance(context.command, click.Group) and (rest := [*context._protected_args, *context.args]):
+        name, command, left = context.command.resolve_command(context, rest)
+        assert command is not None
+        context = command.make_context(name, left, parent=context)
+
+
+def test_an_example_that_does_not_parse_is_noticed() -> None:
+    for line in ("score math", "score math rows.jsonl --limt 3", "serve", "judge kalibrate"):
+        with pytest.raises(click.UsageError):
+            parse(line.split())
+
+
+def test_variables_stand_in_one_place() -> None:
+    text = page()
+    assert "env var" not in text
+    listed = re.findall(r"^- `(GUERDON_\w+)`", text, re.MULTILINE)
+    assert listed == sorted(set(listed))
+    flags = {param.envvar for _, command in commands() for param in command.params if param.envvar}
+    settings = {setting.variable for setting in SETTINGS.values()}
+    assert flags | settings | OTHERS.keys() <= {*listed}
+    source = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "src" / "guerdon").rglob("*.py"))
+    read = {*re.findall(r'"(GUERDON_[A-Z_]+)"', source)}
+    assert read <= {*listed}

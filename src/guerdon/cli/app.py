@@ -20,7 +20,8 @@ import shlex
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -30,8 +31,14 @@ from guerdon.cli.exit_codes import INTERRUPTED, USER_ERROR
 from guerdon.cli.options import HELP_WIDTH, Invocation, debug_option
 from guerdon.errors import RewardError
 
+if TYPE_CHECKING:
+    from guerdon.cli.configuration import ConfigFile
+
 FIRST = ("preview", "score", "rewards", "test", "serve", "adapt", "train", "evaluate")
 """The commands that a list of them begins with; the others follow by name."""
+
+WITHOUT_CONFIG = ("completion", "config", "examples")
+"""The commands that run, and may help, where the configuration file is wrong."""
 
 _REWARDS_SHOWN = 5
 
@@ -119,6 +126,10 @@ def _usage(error: click.ClickException) -> str:
     """What is wrong with the command line, on one line, and where it says how it is right."""
     message = " ".join(error.format_message().split()).rstrip(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
+    if isinstance(error, click.BadParameter) and context is not None and error.param is not None:
+        source = context.get_parameter_source(str(error.param.name))
+        if source is click.core.ParameterSource.ENVIRONMENT:  # no flag was given that could be wrong
+            message = f"{error.param.envvar}: {' '.join(error.message.split()).rstrip('.')}"
     if context is None:
         return message
     return f"{message}{' See' if message.endswith('?') else '; see'}: {context.command_path} --help"
@@ -153,7 +164,11 @@ def _forget_stdout() -> None:
 @debug_option
 @click.pass_context
 def app(context: click.Context) -> None:
-    """The reward layer for training language models by reinforcement.
+    """\b
+    guerdon preview my_rewards.py --samples answers.jsonl
+    guerdon score math answers.jsonl -o scores.jsonl
+
+    The reward layer for training language models by reinforcement.
 
     A REWARD is a registered name (see: guerdon rewards), a file that defines one (file.py), a function in a file
     (file.py::name) or in a module (pkg.mod:name or pkg.mod.name), a folder whose main.py defines evaluate, or the
@@ -161,6 +176,55 @@ def app(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+    elif context.invoked_subcommand not in WITHOUT_CONFIG and not {"-h", "--help"} & {
+        *context.ensure_object(Invocation).args
+    }:
+        _configure(context, context.invoked_subcommand)
+
+
+def _configure(context: click.Context, name: str) -> None:
+    """Let the configuration file, if there is one, set the defaults of the command that follows."""
+    from guerdon.cli.configuration import check_tables, find_config, server_variable, shared_values
+
+    with contextlib.suppress(FileNotFoundError):  # the working directory was removed
+        file = find_config(Path.cwd())
+        command = app.get_command(context, name)
+        if file is None or command is None:
+            return
+        check_tables(file, list(find_commands()))
+        context.ensure_object(Invocation).shared = shared_values(file)
+        variables = server_variable(file)
+        context.default_map = {name: _default_map(file, command, name, variables)}
+        _set_variables(context, variables)
+
+
+def _default_map(
+    file: ConfigFile, command: click.Command, name: str, variables: dict[str, str]
+) -> dict[str, Any]:
+    """The defaults of a command and of those below it, as click wants them; adds to the variables."""
+    from guerdon.cli.configuration import defaults_of
+
+    found = defaults_of(file, command, name)
+    variables.update(found.variables)
+    below = command.commands if isinstance(command, click.Group) else {}
+    inner = {sub: _default_map(file, one, f"{name}.{sub}", variables) for sub, one in below.items()}
+    return {**found.values, **inner}
+
+
+def _set_variables(context: click.Context, variables: Mapping[str, str]) -> None:
+    """Set environment variables that are not set, until the command ends: worker processes read them, too."""
+    for variable, value in variables.items():
+        if not os.environ.get(variable, "").strip():
+            before = os.environ.get(variable)
+            os.environ[variable] = value
+            context.call_on_close(functools.partial(_restore, variable, before))
+
+
+def _restore(variable: str, before: str | None) -> None:
+    if before is None:
+        os.environ.pop(variable, None)
+    else:
+        os.environ[variable] = before
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:

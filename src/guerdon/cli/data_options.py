@@ -79,7 +79,7 @@ data_options = option_group(
             metavar="NAME=COLUMN",
             type=LineSeparated(),
             multiple=True,
-            help="Give a column the name that the reward reads. Repeatable; one per line in the variable.",
+            help="Give a column the name that the reward reads. Repeatable.",
         ),
         option("--split", metavar="NAME", help="The split of a folder or of a Hugging Face dataset."),
         option(

@@ -15,25 +15,54 @@ import click
 
 from guerdon.cli.app import app
 from guerdon.cli.options import HELP_WIDTH
+from guerdon.cli.variables import VariableInfo, variables
 
 PAGE = Path("docs", "cli.md")
+
+_COMMANDS_NAMED = 3
 
 _INTRODUCTION = """\
 # The command line
 
-Every flag has an environment variable, named beside it; a flag comes before its
-variable. A mistake in the command line, the data or a file ends with one line
-on standard error and exit status 2; `--debug` adds the traceback. Results go to
-standard output, everything else to standard error.
+A mistake in the command line, the data or a file ends with one line on standard
+error and exit status 2; `--debug` adds the traceback. Results go to standard
+output, everything else to standard error. Defaults come from the
+[environment](#environment-variables) and from a
+[configuration file](configuration.md).
 
 This page is generated: `python -m guerdon.cli.help`.
+"""
+
+_VARIABLES = """\
+## Environment variables
+
+A flag comes before its variable, and that before the configuration file. A
+repeatable flag has one value per line in its variable. `guerdon config` shows
+which are set; `guerdon config --variables` prints this list.
+
 """
 
 
 def page() -> str:
     """The help page as Markdown."""
     sections = [f"## `{name}`\n\n```text\n{text}\n```\n" for name, text in _helps(app, "guerdon", None)]
-    return "\n".join([_INTRODUCTION, *sections])
+    return "\n".join([_INTRODUCTION, *sections, _variables()])
+
+
+def _variables() -> str:
+    """The list of the environment variables."""
+    return _VARIABLES + "".join(
+        click.wrap_text(_variable_line(one), HELP_WIDTH, "- ", "  ") + "\n"
+        for one in variables(click.Context(app, info_name="guerdon"))
+    )
+
+
+def _variable_line(one: VariableInfo) -> str:
+    if one.flag is None:
+        return f"`{one.name}`: {one.help}"
+    if len(one.commands) > _COMMANDS_NAMED:
+        return f"`{one.name}`: `{one.flag}`"
+    return f"`{one.name}`: `{one.flag}` of {', '.join(f'`{name}`' for name in one.commands)}"
 
 
 def _helps(command: click.Command, name: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -28,13 +28,18 @@ class Invocation:
 
     args: tuple[str, ...] = ()
     debug: bool = False
+    shared: Mapping[str, Any] = field(default_factory=dict)
+    """What a configuration file says for all commands: reward, data, columns, server."""
 
 
 def option(*names: str, **attributes: Any) -> Decorator:
-    """An option with an environment variable that is named after it: GUERDON_SKIP_BAD_ROWS."""
+    """An option with an environment variable that is named after it: GUERDON_SKIP_BAD_ROWS.
+
+    The help of a command does not repeat the variables: ``guerdon config --variables`` lists them.
+    """
     flag = next(name for name in names if name.startswith("--"))
     attributes.setdefault("envvar", variable_of(flag))
-    return click.option(*names, show_envvar=True, **attributes)
+    return click.option(*names, **attributes)
 
 
 def variable_of(flag: str) -> str:
@@ -63,11 +68,11 @@ def debug_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-class _SettingOption(click.Option):
+class SettingOption(click.Option):
     """An option of the table of settings.
 
-    Its environment variable is shown, and left for guerdon.settings to read: a reward's own time limit
-    comes before the variable and after the flag, also where there is no command line.
+    Its environment variable is left for guerdon.settings to read: a reward's own time limit comes before the
+    variable and after the flag, also where there is no command line.
     """
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
@@ -103,10 +108,9 @@ def setting_option(name: str, metavar: str, default: str, help: str | None = Non
     row = SETTINGS[name]
     return click.option(
         f"--{name.replace('_', '-')}",
-        cls=_SettingOption,
+        cls=SettingOption,
         type=ParsedValue(row.parse, metavar),
         envvar=row.variable,
-        show_envvar=True,
         help=f"{(help or row.help).rstrip('.')}; by default {default}.",
     )
 

@@ -83,9 +83,38 @@ parameter_option = option(
     type=NameValueType(),
     multiple=True,
     callback=unique,
-    help="A parameter of the reward; the value is read as JSON if possible, else as text. "
-    "Repeatable; one per line in the variable.",
+    help="A parameter of the reward; the value is read as JSON if possible, else as text. Repeatable.",
 )
+
+
+class RewardArgument(click.Argument):
+    """A reward, or several, on the command line, else that of the configuration file.
+
+    If there is one in the file, the only word on the command line may be the data.
+    """
+
+    def consume_value(
+        self, ctx: click.Context, opts: Mapping[str, Any]
+    ) -> tuple[Any, click.core.ParameterSource]:
+        given = opts.get(str(self.name))
+        default = (ctx.default_map or {}).get(str(self.name))
+        is_given = bool(given) if isinstance(given, tuple | list) else isinstance(given, str)
+        following = _following(ctx, self)
+        alone = isinstance(given, str) and following is not None and not isinstance(opts.get(following), str)
+        if default and alone and _is_data(str(given)):
+            opts[str(following)], is_given = given, False  # type: ignore[index]
+        if default and not is_given:
+            return default, click.core.ParameterSource.DEFAULT_MAP
+        return super().consume_value(ctx, opts)
+
+
+def _following(context: click.Context, reward: click.Argument) -> str | None:
+    """The name of the argument after the reward, which is data or cases."""
+    names = [param.name for param in context.command.params if isinstance(param, click.Argument)]
+    return next(iter(names[names.index(reward.name) + 1 :]), None)
+
+
+reward_argument = click.argument("reward", cls=RewardArgument)
 
 
 def find_reward(spec: str, parameters: Mapping[str, Any]) -> RewardFunction:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from guerdon.cli.options import check_variables, option
-from guerdon.cli.reward_options import find_reward, parse_value, reward_options, reward_path
+from guerdon.cli.reward_options import RewardArgument, find_reward, parse_value, reward_options, reward_path
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _RUN_OPTIONS = ("on_failure", "timeout", "workers", "components")
 
 
 @click.command(short_help="Write what a trainer needs to use a reward.")
-@click.argument("reward", required=False)
+@click.argument("reward", cls=RewardArgument, required=False)
 @option("--for", "trainer", metavar="TRAINER", help="The trainer; see --list.")
 @option(
     "-o",
@@ -55,12 +55,13 @@ def adapt(
     parameters: dict[str, Any],
     **given: Any,
 ) -> None:
-    """Show how to use REWARD in a trainer: the module that the trainer imports, if it needs one, and the lines of
-    its configuration.
-
-    \b
+    """\b
     guerdon adapt math --for verl
     guerdon adapt my_rewards.py::brief --for trl -o .
+
+    Show how to use REWARD in a trainer: the module that the trainer imports, if it needs one, and the lines of
+    its configuration.
+
     """
     from guerdon.trainers.registry import SetupRequest, find_trainer, trainers
 

@@ -82,14 +82,14 @@ class BenchmarkRequest:
 @data_options
 @reward_options
 def benchmark_verifiers(**given: Any) -> None:
-    """Compare the verdicts of rewards with labels: precision, recall, accuracy and F1 of "right".
+    """\b
+    guerdon benchmark-verifiers gsm8k --out results
+    guerdon benchmark-verifiers --reward math --rows labelled.jsonl
+
+    Compare the verdicts of rewards with labels: precision, recall, accuracy and F1 of "right".
 
     Each SUITE is a labelled set of answers (see --list; by default all of them). It measures rewards of the
     catalogue and, if they are installed, other projects' verifiers on the same cases.
-
-    \b
-    guerdon benchmark-verifiers gsm8k --out results
-    guerdon benchmark-verifiers --reward math --rows labelled.jsonl
 
     An interrupted run keeps its results in --out, and the same command continues it. Exits with status 1 if a
     reward of the catalogue gave no verdict at all, and with 130 after Ctrl-C.

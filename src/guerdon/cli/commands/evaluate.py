@@ -58,7 +58,11 @@ def evaluate(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Let the model of RUN answer the held-out problems, and score the answers with the run's reward.
+    """\b
+    guerdon evaluate runs/first
+    guerdon evaluate runs/first --step 100 --inference standard --num-passes 8
+
+    Let the model of RUN answer the held-out problems, and score the answers with the run's reward.
 
     RUN is the folder of a run or of one of its checkpoints. The table has accuracy (answers with the full score of
     the reward or of its accuracy component), partial accuracy (half of the full score or more), format accuracy

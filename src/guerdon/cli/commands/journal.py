@@ -76,7 +76,11 @@ _json_option = option("--json", "as_json", is_flag=True, help="Print JSON.")
 @debug_option
 @click.pass_context
 def journal(context: click.Context) -> None:
-    """Show the requests that a server recorded with --journal, and score them again.
+    """\b
+    guerdon journal list requests.sqlite --failed
+    guerdon journal replay requests.sqlite my_rewards.py --diff
+
+    Show the requests that a server recorded with --journal, and score them again.
 
     No request is sent to a recorded address.
     """
@@ -104,7 +108,11 @@ def list_(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List the requests in the journal FILE, also while a server writes it."""
+    """\b
+    guerdon journal list requests.sqlite
+    guerdon journal list requests.sqlite --status 5xx --since 2h
+
+    List the requests in the journal FILE, also while a server writes it."""
     from guerdon.cli.output import output
     from guerdon.serve.journal.reader import JournalQuery, read_journal
 
@@ -125,7 +133,11 @@ def list_(
 @_json_option
 @debug_option
 def show(file: str, id: str, as_json: bool) -> None:
-    """Show the request ID of the journal FILE with its response.
+    """\b
+    guerdon journal show requests.sqlite 12
+    guerdon journal show requests.sqlite 12 --json
+
+    Show the request ID of the journal FILE with its response.
 
     ID is the number in the list, or the request's own id from the header X-Request-Id of its response.
     """
@@ -153,7 +165,7 @@ def show(file: str, id: str, as_json: bool) -> None:
     metavar="ID",
     type=LineSeparated(),
     multiple=True,
-    help="Only this request. Repeatable; one per line in the variable.",
+    help="Only this request. Repeatable.",
 )
 @option(
     "--as", "recorded_as", metavar="NAME", help="The name that the reward was served under, if it differs."
@@ -174,7 +186,11 @@ def replay(
     workers: int | None,
     as_json: bool,
 ) -> None:
-    """Score the requests of the journal FILE again with REWARD, and show how many scores changed.
+    """\b
+    guerdon journal replay requests.sqlite my_rewards.py
+    guerdon journal replay requests.sqlite my_rewards.py::brief --diff --last 100
+
+    Score the requests of the journal FILE again with REWARD, and show how many scores changed.
 
     The reward runs on this machine, with its time limit; no request is sent to a server. Redacted text stays
     redacted.

@@ -12,7 +12,7 @@ import click
 
 from guerdon.cli.data_options import DataFlags
 from guerdon.cli.options import debug_option, option
-from guerdon.cli.reward_options import find_reward
+from guerdon.cli.reward_options import find_reward, reward_argument
 from guerdon.cli.scoring_run import (
     CountedRows,
     ScoringJob,
@@ -32,13 +32,17 @@ if TYPE_CHECKING:
 @debug_option
 @click.pass_context
 def judge(context: click.Context) -> None:
-    """Measure how far a judge, or any other reward, agrees with people's labels."""
+    """\b
+    guerdon judge calibrate judge pairs.jsonl --param model=qwen3-8b
+    guerdon judge calibrate my_rewards.py labelled.csv --label correct
+
+    Measure how far a judge, or any other reward, agrees with people's labels."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 @judge.command(short_help="Compare a judge's scores with labels.")
-@click.argument("reward")
+@reward_argument
 @click.argument("data")
 @option(
     "--label", metavar="COLUMN", default="label", show_default=True, help="The column that holds the labels."
@@ -50,7 +54,11 @@ def judge(context: click.Context) -> None:
 def calibrate(
     context: click.Context, /, request: ScoringRequest, label: str, threshold: float, report: str | None
 ) -> None:
-    """Score the rows of DATA with REWARD, and compare the scores with the labels of the rows.
+    """\b
+    guerdon judge calibrate my_rewards.py labelled.csv --label correct
+    guerdon judge calibrate judge pairs.jsonl --param kind=pairwise
+
+    Score the rows of DATA with REWARD, and compare the scores with the labels of the rows.
 
     For labels that say right or wrong (true, false, 1, 0, pass, fail) the report has accuracy, precision and recall
     at the threshold, Cohen's kappa, and the best threshold; for labels that are numbers, Spearman's rank

@@ -9,7 +9,7 @@ import click
 
 from guerdon.cli.data_options import DataFlags, LimitFlags
 from guerdon.cli.options import POSITIVE, LineSeparated, check_variables, option
-from guerdon.cli.reward_options import find_reward
+from guerdon.cli.reward_options import RewardArgument, find_reward
 from guerdon.cli.scoring_run import sample_options
 from guerdon.errors import InputError
 
@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Show a few samples with their scores and reasons.")
-@click.argument("rewards", nargs=-1, metavar="[REWARD]...")
+@click.argument("rewards", cls=RewardArgument, nargs=-1, metavar="[REWARD]...")
 @option(
     "--metrics-folders",
     "folders",
     metavar="NAME=FOLDER",
     type=LineSeparated(),
     multiple=True,
-    help="A name and a folder whose main.py defines evaluate. Repeatable; several may follow one flag; "
-    "one per line in the variable.",
+    help="A name and a folder whose main.py defines evaluate. Repeatable; several may follow one flag.",
 )
 @option("--samples", "source", metavar="DATA", required=True, help="The samples: as DATA of guerdon score.")
 @option(
@@ -48,12 +47,15 @@ def preview(
     flags: DataFlags,
     limits: LimitFlags,
 ) -> None:
-    """Score the first samples with each REWARD and show prompt, response, scores, metrics and reasons.
+    """\b
+    guerdon preview my_rewards.py --samples answers.jsonl
+    guerdon preview math my_rewards.py::brief --samples answers.csv
+
+    Score the first samples with each REWARD and show prompt, response, scores, metrics and reasons.
 
     \b
     guerdon preview --metrics-folders "relevance=./metrics/relevance" \\
                     --samples samples.jsonl
-    guerdon preview my_rewards.py::brief math --samples samples.jsonl
 
     Exits with status 1 if a reward failed on every sample.
     """

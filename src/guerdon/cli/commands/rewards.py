@@ -75,7 +75,11 @@ class RewardDetails:
 @debug_option
 @click.pass_context
 def rewards(context: click.Context, as_json: bool) -> None:
-    """List the registered rewards with one sentence each. The command show describes one of them."""
+    """\b
+    guerdon rewards
+    guerdon rewards show math
+
+    List the registered rewards with one sentence each. The command show describes one of them."""
     if context.invoked_subcommand is not None:
         return
     from guerdon.cli.output import output, prints_to_stderr
@@ -96,7 +100,11 @@ def rewards(context: click.Context, as_json: bool) -> None:
 @json_option
 @debug_option
 def show(name: str, as_json: bool) -> None:
-    """Show what NAME reads of a sample, its parameters and defaults, its scale, its docstring and an example.
+    """\b
+    guerdon rewards show math
+    guerdon rewards show my_rewards.py::brief --json
+
+    Show what NAME reads of a sample, its parameters and defaults, its scale, its docstring and an example.
 
     NAME is a registered name or any other form of REWARD.
     """

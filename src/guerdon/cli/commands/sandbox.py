@@ -41,7 +41,11 @@ _isolation_option = option(
 @debug_option
 @click.pass_context
 def sandbox(context: click.Context) -> None:
-    """Check the sandbox on this machine, or run a program in it."""
+    """\b
+    guerdon sandbox doctor
+    guerdon sandbox run program.py --wall 5
+
+    Check the sandbox on this machine, or run a program in it."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -57,7 +61,11 @@ def sandbox(context: click.Context) -> None:
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 @debug_option
 def doctor_(isolation: str, as_json: bool) -> None:
-    """Start every tier of the sandbox, try to escape from it, and test its limits.
+    """\b
+    guerdon sandbox doctor
+    guerdon sandbox doctor --isolation landlock --json
+
+    Start every tier of the sandbox, try to escape from it, and test its limits.
 
     Exits with status 1 if no tier passes all of this.
     """
@@ -99,7 +107,11 @@ def run(
     preload: tuple[str, ...],
     isolation: str,
 ) -> None:
-    """Run the program FILE, or - for standard input, with ARGUMENTS. A line on standard error says how it ended.
+    """\b
+    guerdon sandbox run program.py
+    guerdon sandbox run main.cpp --language cpp --wall 5 --memory 256
+
+    Run the program FILE, or - for standard input, with ARGUMENTS. A line on standard error says how it ended.
 
     The exit status is the program's, 124 after a time limit, 137 if the program was killed, and 125 if it could
     not be run.

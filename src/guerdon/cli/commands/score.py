@@ -14,7 +14,7 @@ import click
 
 from guerdon.cli.data_options import DataFlags
 from guerdon.cli.options import option
-from guerdon.cli.reward_options import find_reward
+from guerdon.cli.reward_options import find_reward, reward_argument
 from guerdon.cli.scoring_run import CountedRows, ScoringJob, ScoringRequest, scoring_options
 from guerdon.errors import InputError
 
@@ -39,7 +39,7 @@ class _ScoreRun:
 
 
 @click.command(short_help="Score a data set: one row per sample, and statistics.")
-@click.argument("reward")
+@reward_argument
 @click.argument("data")
 @scoring_options
 @option(
@@ -50,7 +50,11 @@ class _ScoreRun:
 )
 @click.pass_context
 def score(context: click.Context, /, request: ScoringRequest, group_by: str | None) -> None:
-    """Score every row of DATA with REWARD, and show statistics of the scores.
+    """\b
+    guerdon score math answers.jsonl
+    guerdon score my_rewards.py::brief answers.csv -o scores.jsonl
+
+    Score every row of DATA with REWARD, and show statistics of the scores.
 
     DATA is a file (JSON Lines, JSON, CSV, Parquet or Arrow), a folder of such files, the id of a Hugging Face
     dataset, or - for standard input. Rows are in chat form, with a column messages, or options map their

@@ -23,7 +23,7 @@ from guerdon.cli.options import (
     setting_option,
     timeout_option,
 )
-from guerdon.cli.reward_options import ScopedNameValueType, check_parameters, unique
+from guerdon.cli.reward_options import RewardArgument, ScopedNameValueType, check_parameters, unique
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.settings import parse_bytes, parse_seconds
 
@@ -91,7 +91,7 @@ _server_options = option_group(
         ),
         option(
             "--api-key", metavar="KEY", multiple=True,
-            help="A key that callers must send. Repeatable; separated by spaces in the variable.",
+            help="A key that callers must send. Repeatable.",
         ),
         option(
             "--api-keys-file", metavar="FILE",
@@ -147,25 +147,24 @@ _server_options = option_group(
 
 
 @click.command(short_help="Serve rewards over HTTP, in the wire formats of trainers.")
-@click.argument("rewards", nargs=-1, required=True, metavar="REWARD...")
+@click.argument("rewards", cls=RewardArgument, nargs=-1, required=True, metavar="REWARD...")
 @option(
     "--param",
     "parameters",
     type=ScopedNameValueType(),
     multiple=True,
     callback=unique,
-    help="A parameter of all rewards, or of one: strict.tolerance=0. "
-    "Repeatable; one per line in the variable.",
+    help="A parameter of all rewards, or of one: strict.tolerance=0. Repeatable.",
 )
 @option("--reload", "reloads", is_flag=True, help="Reload the rewards when one of their files changes.")
 @_server_options
 @debug_option
 def serve(rewards: tuple[str, ...], parameters: dict[str, Any], reloads: bool, flags: ServerFlags) -> None:
-    """Serve each REWARD under /rewards/NAME/..., and the first one at the root too.
-
-    \b
-    guerdon serve my_rewards.py::brief
+    """\b
+    guerdon serve my_rewards.py
     guerdon serve math strict=my_rewards.py::exact --param strict.tolerance=0
+
+    Serve each REWARD under /rewards/NAME/..., and the first one at the root too.
 
     NAME=REWARD serves a reward under another name. By default only this machine can reach the server; with another
     --host it requires a key.

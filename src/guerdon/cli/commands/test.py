@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from guerdon.cli.options import ParsedValue, check_variables, option
-from guerdon.cli.reward_options import find_reward, refuse_swapped, reward_options
+from guerdon.cli.reward_options import find_reward, refuse_swapped, reward_argument, reward_options
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def parse_tolerance(value: str | float) -> float:
 
 
 @click.command(short_help="Compare a reward's scores with expected ones.")
-@click.argument("reward")
+@reward_argument
 @click.argument("cases")
 @option(
     "--tolerance",
@@ -57,7 +57,11 @@ def test(
     timeout: float | None,
     workers: int | None,
 ) -> None:
-    """Score the samples of CASES with REWARD, and compare each score with the expected one.
+    """\b
+    guerdon test my_rewards.py cases.jsonl
+    guerdon test my_rewards.py::brief cases.jsonl --contract
+
+    Score the samples of CASES with REWARD, and compare each score with the expected one.
 
     CASES is a JSON Lines file with one sample per line and the score that is expected of it. The command shows
     each difference. Exits with status 1 if a score differs, or if --contract is given and the contract is broken.

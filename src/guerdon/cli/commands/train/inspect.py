@@ -26,7 +26,11 @@ _ALARMS = 10
 @option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @debug_option
 def inspect(run: str, number: int, as_json: bool) -> None:
-    """Show the most telling samples of RUN, the folder of a training run.
+    """\b
+    guerdon train inspect runs/first
+    guerdon train inspect runs/first -n 10 --json
+
+    Show the most telling samples of RUN, the folder of a training run.
 
     These are the best and the worst samples, the prompts whose answers changed most over the run, the samples whose
     components disagree most, and failures of each kind. Also works during the run.

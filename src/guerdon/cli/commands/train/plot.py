@@ -17,7 +17,11 @@ from guerdon.cli.options import debug_option, option
 )
 @debug_option
 def plot(run: str, output: str | None) -> None:
-    """Draw the curves of RUN, the folder of a training run.
+    """\b
+    guerdon train plot runs/first
+    guerdon train plot runs/first -o curves.svg
+
+    Draw the curves of RUN, the folder of a training run.
 
     The plot has reward, components, groups without variance, length, failures, time in rewards, the trainer's own
     figures and held-out accuracy, as far as the run has them. Also works during the run.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,8 @@ import click
 
 from guerdon.cli.commands.train.inspect import inspect
 from guerdon.cli.commands.train.plot import plot
-from guerdon.cli.options import check_variables, debug_option, option, option_group
+from guerdon.cli.commands.train.shared import OverridesArgument, with_shared
+from guerdon.cli.options import Invocation, check_variables, debug_option, option, option_group
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ def group_options(folder: Path) -> list[tuple[str, str]]:
 
 class _Train(click.Group):
     """A run, unless the first word is one of the commands on runs that there are."""
+
+    @property
+    def alone(self) -> click.Command:
+        """The command that it is without one of these."""
+        return run
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -130,20 +136,23 @@ _flags = option_group(
 
 
 @click.command(cls=_RunCommand, name="train")
-@click.argument("overrides", nargs=-1)
+@click.argument("overrides", cls=OverridesArgument, nargs=-1)
 @_flags
 @debug_option
-def run(overrides: tuple[str, ...], flags: TrainFlags) -> int:
-    """Train a language model with a reward.
+@click.pass_obj
+def run(invocation: Invocation, /, overrides: tuple[str, ...], flags: TrainFlags) -> int:
+    """\b
+    guerdon train +experiment=arithmetic
+    guerdon train training.reward_function=my_rewards.py \\
+        training.train_data_dir=problems.jsonl model=huggingface model.path=ID
+
+    Train a language model with a reward.
 
     OVERRIDES are in Hydra's grammar: key=value, group=option, +experiment=preset. --cfg job shows all keys with
     their values. A project's own conf/ is composed over the groups below: its files add options or replace those
     of the same name.
 
     \b
-    guerdon train +experiment=quick_test training.data_source=arithmetic
-    guerdon train training.reward_function=mine.py::right \\
-        training.train_data_dir=rows.jsonl model=huggingface model.path=ID
     guerdon train 'training.reward_function=[{name: math, weight: 0.8}, format]'
     guerdon train +experiment=quick_test --multirun seed=1,2,3
 
@@ -156,13 +165,14 @@ def run(overrides: tuple[str, ...], flags: TrainFlags) -> int:
     if flags.cfg is not None:
         from guerdon.train.config.compose import compose, to_yaml
 
-        click.echo(to_yaml(compose(overrides, flags.project())), nl=False)
+        complete = with_shared(overrides, invocation.shared, flags.project())
+        click.echo(to_yaml(compose(complete, flags.project())), nl=False)
         return 0
     if flags.multirun:
         from guerdon.cli.commands.train.sweep import sweep
 
         return sweep(overrides, flags.project())
-    return _train(overrides, flags)
+    return _train(overrides, flags, invocation.shared)
 
 
 @click.group(cls=_Train, short_help="Train a language model with a reward.")
@@ -190,7 +200,7 @@ def _refuse_contradictions(flags: TrainFlags, overrides: Sequence[str]) -> None:
         raise InputError("--accept-changes needs --resume RUN")
 
 
-def _train(overrides: Sequence[str], flags: TrainFlags) -> int:
+def _train(overrides: Sequence[str], flags: TrainFlags, shared: Mapping[str, Any]) -> int:
     """Prepare, show and carry out one run; gives the exit status."""
     from guerdon.cli.exit_codes import INTERRUPTED
     from guerdon.cli.output import prints_to_stderr
@@ -203,7 +213,8 @@ def _train(overrides: Sequence[str], flags: TrainFlags) -> int:
         if flags.resume is not None:
             prepared = prepare_resume(flags.resume, accept_changes=flags.accept_changes)
         else:
-            prepared = prepare(compose(overrides, flags.project()))
+            complete = with_shared(overrides, shared, flags.project())
+            prepared = prepare(compose(complete, flags.project()))
         _show(prepared)
         if flags.dry_run:
             prepared.discard()
