@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy
 import pytest
+from click.testing import CliRunner
 
 import guerdon
 from guerdon import RewardFunction, Sample, weighted
-from guerdon.errors import RewardError
+from guerdon.cli.app import app
+from guerdon.errors import BindingError, InputError, MissingExtraError, RewardError
 from guerdon.serve.background import BackgroundServer
 from guerdon.serve.run import serve
-from guerdon.trainers import Adapter
+from guerdon.trainers import Adapter, trainers
+from guerdon.trainers.nemo_rl import NemoRlAdapter
 from support import wrong_rewards
 from support.serve_work import call, row
 
@@ -129,3 +135,70 @@ def test_ctrl_c_passes() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         RewardFunction(interrupted).evaluate(Sample.from_row(ROWS[0]))
+
+
+# Wrong columns and malformed messages in trainers.
+
+BATCHED = ["trl", "axolotl", "unsloth", "swift", "tunix"]
+
+
+def as_batch(trainer: str, **options: Any) -> Any:
+    return wrong_rewards.exact.to(trainer, workers=0, **options)
+
+
+@pytest.mark.parametrize("trainer", BATCHED)
+def test_a_column_of_another_length_is_an_error(trainer: str) -> None:
+    call_it = as_batch(trainer)
+    prompts = {} if trainer == "swift" else {"prompts": ["?", "?"]}
+    assert call_it(completions=["4", "4"], ground_truth=["4", "5"], **prompts) == [1.0, 0.0]
+    for wrong in (["4"], ["4", "4", "4"], [], ("4",), numpy.array(["4"])):
+        with pytest.raises(InputError, match="2 completions"):
+            call_it(completions=["4", "4"], ground_truth=wrong, **prompts)
+    for wrong in ("44", {"a": "4"}, 4):
+        with pytest.raises((InputError, TypeError)):
+            call_it(completions=wrong, ground_truth=["4", "4"], **prompts)
+
+
+@pytest.mark.parametrize("trainer", BATCHED)
+def test_one_malformed_message_fails_its_sample_alone(trainer: str) -> None:
+    call_it = as_batch(trainer, on_failure=-1.0)
+    broken = [3, None, [{"content": "4"}], [["4"]], {"role": "assistant", "content": 4}]
+    completions: list[Any] = ["4", *broken, "4"]
+    prompts = {} if trainer == "swift" else {"prompts": ["?"] * len(completions)}
+    found = call_it(completions=completions, ground_truth=["4"] * len(completions), **prompts)
+    assert found == [1.0, *[-1.0] * len(broken), 1.0]
+    assert call_it.failures.by_kind == {"input": len(broken)}
+    with pytest.raises(InputError):
+        as_batch(trainer, on_failure="raise")(
+            completions=completions, ground_truth=["4"] * len(completions), **prompts
+        )
+
+
+def test_trainers_that_ask_for_single_samples_get_failures_too() -> None:
+    verl = wrong_rewards.exact.to_verl(sync=True, workers=0, on_failure=-1.0)
+    for wrong in (None, 4, b"4", ["4"]):
+        assert verl("data", wrong, "4") == {"score": -1.0, "failed": 1.0}
+    openrlhf = wrong_rewards.exact.to_openrlhf(workers=0, on_failure=-1.0)
+    assert openrlhf(["?4", "?4"], ["?", 3], ["4", "4"])["rewards"] == [1.0, -1.0]
+    slime = wrong_rewards.exact.to_slime(workers=0, on_failure=-1.0)
+    rollouts = [SimpleNamespace(prompt="?", response=text, label="4", metadata={}) for text in ("4", 4, None)]
+    assert asyncio.run(slime(SimpleNamespace(reward_key=None), rollouts)) == [1.0, -1.0, -1.0]
+    nemo_rl = NemoRlAdapter(wrong_rewards.exact, workers=0, on_failure=-1.0)
+    logs: list[Any] = [[{"role": "assistant", "content": "4"}], [{"content": "4"}], 3]
+    assert nemo_rl.step(logs, [{"ground_truth": "4"}] * 3).rewards == [1.0, -1.0, -1.0]
+
+
+@pytest.mark.parametrize("trainer", sorted(trainers()))
+def test_adapt_writes_nothing_that_the_adapter_refuses(trainer: str, tmp_path: Path) -> None:
+    try:
+        wrong_rewards.exact.to(trainer, on_failure="skip")
+        refused = False
+    except BindingError:
+        refused = True
+    except MissingExtraError:
+        return
+    spec = f"{wrong_rewards.__file__}::exact"
+    done = CliRunner().invoke(
+        app, ["adapt", spec, "--for", trainer, "--on-failure", "skip", "-o", str(tmp_path)]
+    )
+    assert (done.exit_code, any(tmp_path.iterdir())) == ((2, False) if refused else (0, True)), done.output

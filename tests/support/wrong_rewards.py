@@ -146,3 +146,8 @@ def dict_without_score(response: str) -> Any:
 
 WRONG_TYPES = [text_score, nan_score, list_score, complex_score, type_score, dict_without_score]
 RAISES = [leaves, closes, cancels, stops, stops_async, closes_async]
+
+
+@reward_function
+def exact(response: str, ground_truth: str) -> float:
+    return float(response == ground_truth)

@@ -69,13 +69,15 @@ def test_columns_named_like_a_sample_s_keys() -> None:
 
 
 def test_batches() -> None:
-    columns = {"answer": numpy.array(["4", "5"]), "beta": 0.1, "few": [1, 2, 3]}
+    columns = {"answer": numpy.array(["4", "5"]), "beta": 0.1, "many": {"a": [1, 2, 3]}}
     first, second = samples_of(numpy.array(["a", "b"]), ["4", "5"], columns)
     assert (first.answer, second.answer, second.prompt) == ("4", "5", "b")
-    assert first.metadata == {"beta": 0.1, "few": [1, 2, 3]}
+    assert first.metadata == {"beta": 0.1, "many": {"a": [1, 2, 3]}}
     assert samples_of(None, [], {}) == []
     with pytest.raises(InputError, match="1 prompts for 2 completions"):
         samples_of(["a"], ["4", "5"], {})
+    with pytest.raises(InputError, match="the column 'few' has 3 values for 2 completions"):
+        samples_of(["a", "b"], ["4", "5"], {"few": [1, 2, 3]})
 
 
 def test_an_empty_completion_is_not_the_prompt() -> None:

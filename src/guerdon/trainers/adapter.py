@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from guerdon.checks import finite
-from guerdon.errors import BindingError, InvalidResultError, WrongLengthError
+from guerdon.errors import BindingError, InputError, InvalidResultError, WrongLengthError
 from guerdon.reward.binding.returns import not_asked_again
 from guerdon.reward.binding.signature import missing_parameter
 from guerdon.reward.function import RewardFunction
@@ -41,6 +41,19 @@ class ScoredBatch:
     mode: str
     """``train`` or ``eval``."""
     adapter: Adapter
+
+
+class MalformedSample(Sample):
+    """In place of a sample that a trainer handed over malformed: it fails with the ``error``, the others are scored."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: InputError) -> None:
+        super().__init__(messages=[])
+        self.error = error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MalformedSample, (self.error,)
 
 
 class Failures:
@@ -136,48 +149,49 @@ class Adapter:
     ) -> list[EvaluateResult]:
         """The verdicts in order, from the engine; each sample has its deadline from when its call starts.
 
-        Raises BindingError where no sample supplies a parameter that the reward needs.
+        A MalformedSample fails; the reward does not see it. Raises BindingError where no sample supplies a parameter
+        that the reward needs.
         """
-        samples = self._begin(samples, step)
+        samples, good = self._begin(samples, step)
         started = time.perf_counter()
         if self._refusal is not None:
-            results = self._refused(samples)
-        elif self.reward.is_batch and len(samples) > 1:
-            results = self._in_batches(samples)
+            results = self._refused(good)
+        elif self.reward.is_batch and len(good) > 1:
+            results = self._in_batches(good)
         else:
-            results = self._awaited(samples)
-        self._end(samples, results, started, step, mode)
-        return results
+            results = self._awaited(good)
+        return self._end(samples, results, started, step, mode)
 
     async def aresults(
         self, samples: Sequence[Sample], *, step: int | None = None, mode: str = "train"
     ) -> list[EvaluateResult]:
         """The async twin of ``results``: the event loop stays free, any number of calls are under way."""
-        samples = self._begin(samples, step)
+        samples, good = self._begin(samples, step)
         started = time.perf_counter()
         if self._refusal is not None:
-            results = self._refused(samples)
-        elif self.reward.is_batch and len(samples) > 1:
-            results = await asyncio.to_thread(self._in_batches, samples)
+            results = self._refused(good)
+        elif self.reward.is_batch and len(good) > 1:
+            results = await asyncio.to_thread(self._in_batches, good)
         elif self._limits.workers == 0 and not self.reward.is_async:
-            results = await asyncio.to_thread(self._awaited, samples)
+            results = await asyncio.to_thread(self._awaited, good)
         else:
-            answers = self._ensure_engine().submit(samples)
+            answers = self._ensure_engine().submit(good)
             results = list(await asyncio.gather(*map(asyncio.wrap_future, answers)))
-        self._end(samples, results, started, step, mode)
-        return results
+        return self._end(samples, results, started, step, mode)
 
-    def _begin(self, samples: Sequence[Sample], step: int | None) -> list[Sample]:
+    def _begin(self, samples: Sequence[Sample], step: int | None) -> tuple[list[Sample], list[Sample]]:
+        """All samples of a call, and those that can be scored."""
         samples = list(samples)
         if step is not None:
             for sample in samples:
                 sample.metadata.setdefault("step", step)  # a column of that name is the data's own
-        if not self._checked and samples:
-            if (lack := self.reward.missing(samples)) is not None:
+        good = [sample for sample in samples if type(sample) is not MalformedSample]
+        if not self._checked and good:
+            if (lack := self.reward.missing(good)) is not None:
                 name, columns = lack
                 raise BindingError(missing_parameter(self.reward.name, name, columns), parameter=name)
             self._checked = True
-        return samples
+        return samples, good
 
     def _end(
         self,
@@ -186,10 +200,13 @@ class Adapter:
         started: float,
         step: int | None,
         mode: str,
-    ) -> None:
+    ) -> list[EvaluateResult]:
+        """The verdicts on all samples, the malformed ones among them, once they are counted and observed."""
         wrong = next((r.error for r in results if r.error_kind == WrongLengthError.kind), None)
         if wrong is not None and self._refusal is None:
             self._refusal = not_asked_again(wrong)
+        if len(results) < len(samples):
+            results = self._with_malformed(samples, results)
         self.failures.count(self.__name__, results)
         if self.observe is not None:
             self.observe(
@@ -202,6 +219,18 @@ class Adapter:
                     adapter=self,
                 )
             )
+        return results
+
+    def _with_malformed(
+        self, samples: Sequence[Sample], results: Sequence[EvaluateResult]
+    ) -> list[EvaluateResult]:
+        made_by, scored = self.reward.provenance, iter(results)
+        return [
+            EvaluateResult.failure(sample.error).with_provenance(made_by)
+            if isinstance(sample, MalformedSample)
+            else next(scored)
+            for sample in samples
+        ]
 
     def _awaited(self, samples: list[Sample]) -> list[EvaluateResult]:
         answers = self._ensure_engine().submit(samples)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from guerdon.trainers.adapter import Adapter
-from guerdon.trainers.columns import sample_of
+from guerdon.trainers.columns import read_sample, sample_of
 from guerdon.trainers.optional_imports import package
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import identifier, module_source
@@ -34,7 +34,7 @@ class ArtReward(Adapter):
     async def __call__(self, group: Any) -> Any:
         """The group with its trajectories scored; None, which ART leaves out, where none is left."""
         trajectories = list(group.trajectories)
-        results = await self.aresults([_sample_of(t, group.metadata) for t in trajectories])
+        results = await self.aresults([read_sample(_sample_of, t, group.metadata) for t in trajectories])
         kept, failures = [], []
         for trajectory, result in zip(trajectories, results, strict=True):
             number = self.number(result)
@@ -54,7 +54,7 @@ class ArtReward(Adapter):
 
         Raises the failure of the sample, or NotApplicableError, unless ``on_failure`` is a number.
         """
-        (result,) = await self.aresults([_sample_of(trajectory, {}, columns)])
+        (result,) = await self.aresults([read_sample(_sample_of, trajectory, {}, columns)])
         number = self.number(result)
         return self._set(trajectory, result, result.unwrap() if number is None else number)
 

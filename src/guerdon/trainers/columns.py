@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec
 
+from pydantic import ValidationError
+
+from guerdon.checks import reason_of, text_of
 from guerdon.errors import InputError
+from guerdon.trainers.adapter import MalformedSample
 from guerdon.types import Message, Sample
+
+P = ParamSpec("P")
 
 
 def plain(value: Any) -> Any:
@@ -42,8 +48,10 @@ def messages_of(prompt: Any, completion: Any) -> list[Any]:
     context: list[Any] = []
     if isinstance(prompt, str):
         context = [Message(role="user", content=prompt)] if prompt else []
-    elif prompt is not None:
+    elif isinstance(prompt, list | tuple):
         context = list(prompt)
+    elif prompt is not None:
+        raise InputError(f"a prompt must be text or a list of messages, not {type(prompt).__name__}")
     if isinstance(completion, str):
         return [*context, Message(role="assistant", content=completion)]
     if isinstance(completion, Mapping):
@@ -84,28 +92,54 @@ def _fits(name: str, value: Any) -> bool:
     return name != "id" or (isinstance(value, str | int) and not isinstance(value, bool))
 
 
+def read_sample(read: Callable[P, Sample], *args: P.args, **kwargs: P.kwargs) -> Sample:
+    """The sample that ``read`` makes of what a trainer handed over; a MalformedSample where it cannot."""
+    try:
+        return read(*args, **kwargs)
+    except InputError as error:
+        return MalformedSample(error)
+    except ValidationError as error:
+        return MalformedSample(InputError(reason_of(error)))
+    except (LookupError, TypeError, AttributeError, ValueError) as error:  # a message without a role, say
+        return MalformedSample(InputError(f"the sample cannot be read: {text_of(error)}"))
+
+
 def samples_of(
     prompts: Sequence[Any] | None, completions: Sequence[Any], columns: Mapping[str, Any]
 ) -> list[Sample]:
-    """The samples of a batch. A column that is a list as long as the batch has a value for each sample; any
-    other value holds for all of them.
+    """The samples of a batch; one that cannot be read is a MalformedSample. A column that is a list has a value for
+    each sample; what is no list holds for all of them.
 
-    Raises InputError where prompts and completions differ in number.
+    Raises InputError where a list is not as long as the batch.
     """
-    completions = plain(completions)
+    completions = listed("completions", plain(completions))
     count = len(completions)
-    if prompts is not None and len(prompts) != count:
-        raise InputError(f"{len(prompts)} prompts for {count} completions")
-    given = [None] * count if prompts is None else plain(prompts)
+    given = [None] * count if prompts is None else listed("prompts", plain(prompts))
+    if len(given) != count:
+        raise InputError(f"{len(given)} prompts for {count} completions")
     series: dict[str, Sequence[Any]] = {}
     shared: dict[str, Any] = {}
     for name, value in columns.items():
         values = plain(value)
-        if isinstance(values, list | tuple) and len(values) == count:
+        if not isinstance(values, list | tuple):
+            shared[name] = values
+        elif len(values) == count:
             series[name] = values
         else:
-            shared[name] = values
+            raise InputError(wrong_column(name, len(values), count))
     return [
-        sample_of(given[i], completions[i], {**shared, **{n: v[i] for n, v in series.items()}})
+        read_sample(sample_of, given[i], completions[i], {**shared, **{n: v[i] for n, v in series.items()}})
         for i in range(count)
     ]
+
+
+def wrong_column(name: str, values: int, completions: int) -> str:
+    """The sentence for a column whose length is not that of the batch."""
+    return f"the column {name!r} has {values} values for {completions} completions; it needs one for each"
+
+
+def listed(name: str, value: Any) -> Sequence[Any]:
+    """The entries of a batch. Raises InputError for what is no list: text has a length, too."""
+    if not isinstance(value, list | tuple):
+        raise InputError(f"{name} must be a list with one entry for each sample, not {type(value).__name__}")
+    return value

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from guerdon.data.gym_rollouts import field_name, sample_of_rollout
 from guerdon.errors import BindingError
 from guerdon.trainers.adapter import Adapter, OnFailure
-from guerdon.trainers.columns import plain
+from guerdon.trainers.columns import plain, read_sample
 from guerdon.trainers.optional_imports import package, refuse_skip
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import docstring_name, imports_source, options_source, reward_source, slug
@@ -36,7 +36,7 @@ class NemoGymAdapter(Adapter):
         A weighted sum has ``reward_components``, too, which add up to the reward. A failed sample has
         ``mask_sample``, which says that it is not to be trained on, ``failure_kind`` and ``failure_reason``.
         """
-        (result,) = await self.aresults([sample_of_rollout(plain(dict(row)))])
+        (result,) = await self.aresults([read_sample(sample_of_rollout, plain(dict(row)))])
         # A row that is verified again brings the fields of the first time.
         kept = {name: value for name, value in row.items() if name not in _VERDICT}
         return {**kept, **self.fields(result)}

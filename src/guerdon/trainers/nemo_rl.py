@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.registry import resolve
 from guerdon.trainers.adapter import Adapter, OnFailure
-from guerdon.trainers.columns import plain, sample_of
+from guerdon.trainers.columns import plain, read_sample, sample_of
 from guerdon.trainers.optional_imports import package, refuse_skip
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import module_path, slug
@@ -64,7 +64,9 @@ class NemoRlAdapter(Adapter):
         """The rewards of a batch. Raises InputError where the two differ in number."""
         if len(message_log_batch) != len(metadata):
             raise InputError(f"{len(message_log_batch)} conversations and {len(metadata)} items of metadata")
-        results = self.results([_sample(*pair) for pair in zip(message_log_batch, metadata, strict=True)])
+        results = self.results(
+            [read_sample(_sample, *pair) for pair in zip(message_log_batch, metadata, strict=True)]
+        )
         rewards = [self.number(result) or 0.0 for result in results]
         parts = None
         if self.named_rewards:

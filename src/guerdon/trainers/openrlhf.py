@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 
 from guerdon.data.labels import after_prompt, labelled_sample
 from guerdon.errors import InputError
-from guerdon.trainers.columns import plain
+from guerdon.trainers.columns import plain, read_sample
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import identifier, module_source
+from guerdon.types import Sample
 
 
 class OpenRLHFReward(Pointwise):
@@ -42,10 +43,12 @@ class OpenRLHFReward(Pointwise):
 
         Raises InputError where the three differ in length.
         """
+        if any(isinstance(given, str) for given in (queries, prompts, labels)):
+            raise InputError("queries, prompts and labels must be lists with one entry for each sample")
         if not len(queries) == len(prompts) == len(labels):
             raise InputError(f"{len(queries)} queries, {len(prompts)} prompts and {len(labels)} labels")
         samples = [
-            labelled_sample(prompt, after_prompt(query, prompt), plain(label))
+            read_sample(_sample, query, prompt, label)
             for query, prompt, label in zip(queries, prompts, labels, strict=True)
         ]
         results = self.verdicts(samples)
@@ -53,6 +56,10 @@ class OpenRLHFReward(Pointwise):
         details = [self.details(result) for result in results]
         logs = {name: [row[name] for row in details] for name in (details[0] if details else {})}
         return {"rewards": scores, "scores": list(scores), "extra_logs": logs}
+
+
+def _sample(query: str, prompt: str, label: Any) -> Sample:
+    return labelled_sample(prompt, after_prompt(query, prompt), plain(label))
 
 
 def _setup_guide(request: SetupRequest) -> SetupGuide:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from guerdon.trainers.adapter import Adapter, OnFailure
-from guerdon.trainers.columns import plain, sample_of
+from guerdon.trainers.columns import plain, read_sample, sample_of
 from guerdon.trainers.optional_imports import package, refuse_skip
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import docstring_name, imports_source, options_source, reward_source, slug
@@ -80,7 +80,7 @@ def make(reward: Any, **options: Any) -> type:
 
         def step(self, action: str) -> Any:
             self.turns += 1
-            (result,) = adapter.results([adapter.sample(self.prompt, action, self.extras)])
+            (result,) = adapter.results([read_sample(adapter.sample, self.prompt, action, self.extras)])
             self._metrics = adapter.metrics(result)
             return base.BaseTextEnvStepOutput(
                 observations=[], reward=adapter.number(result), done=True, metadata=adapter.metadata(result)

@@ -12,7 +12,7 @@ from typing import Any
 
 from guerdon.data.labels import labelled_sample
 from guerdon.errors import InputError
-from guerdon.trainers.columns import plain
+from guerdon.trainers.columns import plain, read_sample
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import identifier, module_source
@@ -42,7 +42,7 @@ class SlimeReward(Pointwise):
         call is for, and takes a number for training and an object for evaluation then.
         """
         many = isinstance(sample, list | tuple)
-        results = await self.averdicts([_sample(one) for one in (sample if many else [sample])])
+        results = await self.averdicts([read_sample(_sample, one) for one in (sample if many else [sample])])
         rewards = [self._reward(args, result) for result in results]
         return rewards if many else rewards[0]
 
@@ -57,6 +57,8 @@ class SlimeReward(Pointwise):
 
 
 def _sample(given: Any) -> Sample:
+    if not isinstance(given.response, str):
+        raise InputError(f"the response must be text, not {type(given.response).__name__}")
     metadata = given.metadata if isinstance(given.metadata, Mapping) else {}
     return labelled_sample(plain(given.prompt), given.response, plain(given.label), plain(dict(metadata)))
 

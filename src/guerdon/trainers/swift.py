@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from guerdon.errors import InputError
 from guerdon.trainers.adapter import Adapter, OnFailure
-from guerdon.trainers.columns import plain, sample_of
+from guerdon.trainers.columns import listed, plain, read_sample, sample_of, wrong_column
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import IMPORT, adapter_source, docstring_name, identifier, imports_source
 from guerdon.trainers.trl import asks_for
@@ -77,7 +77,7 @@ def _restored(state: dict[str, Any]) -> SwiftReward:
 
 def _samples(completions: Sequence[Any], columns: Mapping[str, Any]) -> list[Sample]:
     samples = []
-    for position, completion in enumerate(completions):
+    for position, completion in enumerate(listed("completions", plain(completions))):
         row = {}
         for name, values in columns.items():
             given = plain(values)
@@ -86,10 +86,14 @@ def _samples(completions: Sequence[Any], columns: Mapping[str, Any]) -> list[Sam
             elif len(given) == len(completions):
                 row[name] = given[position]
             else:
-                raise InputError(f"{len(given)} values of {name} for {len(completions)} completions")
-        messages = row.pop("messages", None) or []
-        samples.append(sample_of(list(messages)[:-1], completion, row))
+                raise InputError(wrong_column(name, len(given), len(completions)))
+        samples.append(read_sample(_sample, row, completion))
     return samples
+
+
+def _sample(row: dict[str, Any], completion: Any) -> Sample:
+    messages = row.pop("messages", None) or []
+    return sample_of(list(messages)[:-1], completion, row)
 
 
 def make(reward: Any, **options: Any) -> SwiftReward:

@@ -19,7 +19,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from guerdon.errors import InputError
-from guerdon.trainers.columns import messages_of, sample_of
+from guerdon.trainers.columns import messages_of, read_sample, sample_of
 from guerdon.trainers.optional_imports import package
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
@@ -84,7 +84,7 @@ class TinkerReward(Pointwise):
 
     async def verdict(self, prompt: Prompt, response: Any, **columns: Any) -> StepVerdict:
         """The reward of a response, a text or a message, for an ``Env`` of one's own."""
-        (result,) = await self.averdicts([sample_of(prompt, response, columns)])
+        (result,) = await self.averdicts([read_sample(sample_of, prompt, response, columns)])
         metrics = {f"{self.__name__}/{name}": value for name, value in self.details(result).items()}
         return StepVerdict(self.score_of(result), metrics, self._logs(result))
 

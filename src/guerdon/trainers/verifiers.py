@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from guerdon.errors import BindingError
-from guerdon.trainers.columns import sample_of
+from guerdon.trainers.columns import read_sample, sample_of
 from guerdon.trainers.foreign.verifiers import from_verifiers
 from guerdon.trainers.optional_imports import package
 from guerdon.trainers.pointwise import Pointwise
@@ -48,13 +48,13 @@ class VerifiersReward(Pointwise):
         """The reward of a finished rollout."""
         if not hasattr(trace, "record_metric"):
             return self.score_of(await self._of_rollout({**given, "task": task}))
-        (result,) = await self.averdicts([_sample_of(task, trace)])
+        (result,) = await self.averdicts([read_sample(_sample_of, task, trace)])
         for name, value in self.details(result).items():
             trace.record_metric(f"{self.__name__}/{name}", value)
         return self.score_of(result)
 
     async def _of_rollout(self, given: Mapping[str, Any]) -> EvaluateResult:
-        (result,) = await self.averdicts([_sample_of_rollout(given)])
+        (result,) = await self.averdicts([read_sample(_sample_of_rollout, given)])
         state = given.get("state")
         if isinstance(state, dict):
             state[self._key] = self.details(result)

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 from guerdon.errors import InputError, RewardError
 from guerdon.reward.registry import resolve
-from guerdon.trainers.columns import plain, sample_of
+from guerdon.trainers.columns import plain, read_sample, sample_of
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import module_path
@@ -59,14 +59,14 @@ class VerlReward(Pointwise):
         self, data_source: Any, solution_str: Any, ground_truth: Any, extra_info: Any = None, **more: Any
     ) -> dict[str, float]:
         """One sample's score with its details."""
-        sample = _sample(data_source, solution_str, ground_truth, extra_info, more)
+        sample = read_sample(_sample, data_source, solution_str, ground_truth, extra_info, more)
         return self._payload((await self.averdicts([sample]))[0])
 
     def __call__(
         self, data_source: Any, solution_str: Any, ground_truth: Any, extra_info: Any = None, **more: Any
     ) -> dict[str, float]:
         """The same for managers that call from processes or threads."""
-        sample = _sample(data_source, solution_str, ground_truth, extra_info, more)
+        sample = read_sample(_sample, data_source, solution_str, ground_truth, extra_info, more)
         return self._payload(self.verdicts([sample])[0])
 
     def _payload(self, result: EvaluateResult) -> dict[str, float]:
@@ -82,7 +82,10 @@ def _sample(
     if ground_truth is not None:
         columns["ground_truth"] = ground_truth
     prompt = next((columns[name] for name in _PROMPTS if _is_prompt(columns.get(name))), None)
-    return sample_of(prompt, str(plain(solution_str)), columns)
+    text = plain(solution_str)
+    if not isinstance(text, str):
+        raise InputError(f"solution_str must be text, not {type(text).__name__}")
+    return sample_of(prompt, str(text), columns)
 
 
 def _is_prompt(value: Any) -> bool:

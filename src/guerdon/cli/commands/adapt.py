@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping
@@ -12,10 +13,10 @@ import click
 
 from guerdon.cli.options import check_variables, option
 from guerdon.cli.reward_options import RewardArgument, find_reward, parse_value, reward_options, reward_path
-from guerdon.errors import InputError
+from guerdon.errors import InputError, MissingExtraError, RemoteError
 
 if TYPE_CHECKING:
-    from guerdon.trainers.registry import SetupGuide, Trainer
+    from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 
 _RUN_OPTIONS = ("on_failure", "timeout", "workers", "components")
 
@@ -82,7 +83,14 @@ def adapt(
         options=_options(given),
         directory=output or Path(),
     )
+    _refuse_what_it_refuses(found, request)
     _show(found, found.setup_guide(request), output, overwrite, as_json)
+
+
+def _refuse_what_it_refuses(trainer: Trainer, request: SetupRequest) -> None:
+    """Raise what the written module would raise where it is imported, but for what another machine may have."""
+    with contextlib.suppress(MissingExtraError, RemoteError):
+        trainer.make(request.reward, **request.options)
 
 
 def _options(given: Mapping[str, Any]) -> dict[str, Any]:
