@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from guerdon._version import __version__
 from guerdon.reward import hooks
+from guerdon.scoring import hooks as display_hooks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -166,6 +167,20 @@ def _make_adapter(trainer: str, reward: RewardFunction, options: Mapping[str, An
     return find_trainer(trainer).make(reward, **options)
 
 
+def _render_text(shown: Any) -> str:
+    from guerdon.console.scores import scores_text
+
+    return scores_text(shown)
+
+
+def _render_html(shown: Any) -> str:
+    from guerdon.console.html import scores_html
+
+    return scores_html(shown)
+
+
+display_hooks.render_text = _render_text
+display_hooks.render_html = _render_html
 hooks.make_adapter = _make_adapter
 hooks.run_isolated = _run_isolated
 hooks.wrap_foreign = _wrap_foreign

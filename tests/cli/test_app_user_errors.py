@@ -104,9 +104,11 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     # The output.
     "an output that is there": ((*SCORE, "-o", "there.jsonl"), "complete it with --resume"),
-    "an output of another kind": ((*SCORE, "-o", "scores.csv"), "a .jsonl or a .parquet file"),
+    "an output of another kind": ((*SCORE, "-o", "s.xlsx"), "ends in .jsonl, .csv, .tsv or .parquet"),
+    "rows and a summary on standard output": ((*SCORE, "-o", "-", "--json"), "--json needs a file"),
+    "a stream to resume": ((*SCORE, "-o", "-", "--resume"), "--resume needs a file"),
     "an output nowhere": ((*SCORE, "-o", "nowhere/s.jsonl"), "there is no folder nowhere"),
-    "an output that is a folder": ((*SCORE, "-o", "data.jsonl.d/../many"), "a .jsonl or a .parquet file"),
+    "an output that is a folder": ((*SCORE, "-o", "data.jsonl.d/../many"), "ends in .jsonl"),
     "an output that is the data": ((*SCORE, "-o", "samples.jsonl", "--overwrite"), "is read from"),
     "an output among the data": (
         ("score", "my_rewards.py::length", "many", "-o", "many/scores.jsonl"),
@@ -178,7 +180,7 @@ def test_a_mistake_is_a_line_and_status_2(mistake: str, guerdon: Run, crowded: P
         ("GUERDON_WORKERS", "-2", "GUERDON_WORKERS: '-2' is not a count"),
         ("GUERDON_MAX_MEMORY", "lots", "GUERDON_MAX_MEMORY: 'lots' is not an amount of memory"),
         ("GUERDON_LIMIT", "none", "GUERDON_LIMIT"),
-        ("GUERDON_OUTPUT", "scores.txt", "a .jsonl or a .parquet file"),
+        ("GUERDON_OUTPUT", "scores.txt", "ends in .jsonl"),
         ("GUERDON_MAP", "gold", "not of the form name=column"),
         ("GUERDON_DEBUG", "perhaps", "GUERDON_DEBUG"),
     ],

@@ -12,6 +12,7 @@ from guerdon.console import (
     print_sample,
     score_text,
 )
+from guerdon.scoring.selection import FailureGroup
 from guerdon.types import EvaluateResult, MetricResult, Sample
 from support.console_work import HOSTILE, console_of, preview, written
 
@@ -118,28 +119,25 @@ def test_score_text(result: EvaluateResult, expected: str) -> None:
 
 def test_failures_alike_are_said_once() -> None:
     console = console_of(60)
-    failures = [(n, EvaluateResult(error="odd" if n % 2 else "even", error_kind="input")) for n in range(9)]
-    failures += [(n, EvaluateResult(error=f"error {n}")) for n in range(9, 15)]
-    print_failures(failures, 20, console)
-    assert written(console).splitlines() == [
-        "failed     0, 2, 4 and 2 more  input: even",
-        "failed     1, 3, 5 and 1 more  input: odd",
-        "failed     9  exception: error 9",
-        "failed     10  exception: error 10",
-        "failed     11  exception: error 11",
-        "           and 8 more",
-    ]
-
-
-def test_failures_are_listed_and_the_rest_counted() -> None:
-    console = console_of(60)
     failures = [
-        ("a\x1b[2J", EvaluateResult(error="no\nluck", error_kind="timeout")),
-        (7, EvaluateResult(error="x")),
+        FailureGroup(kind="input", error="even", count=20_000, ids=[0, 2, 4]),
+        FailureGroup(kind="input", error="odd", count=3, ids=[1, 3, 5]),
+        FailureGroup(kind="exception", error="named", count=4, ids=["a", "b", "c"], has_ids=True),
     ]
-    print_failures(failures, 1002, console)
+    failures += [FailureGroup(kind="exception", error=f"error {n}", count=1, ids=[n]) for n in range(9, 15)]
+    print_failures(failures, console)
     assert written(console).splitlines() == [
-        "failed     a\\x1b[2J  timeout: no luck",
-        "failed     7  exception: x",
-        "           and 1,000 more",
+        "failed     20,000 samples, e.g. rows 0, 2, 4  input: even",
+        "failed     3 samples: rows 1, 3, 5  input: odd",
+        "failed     4 samples, e.g. a, b, c  exception: named",
+        "failed     row 9  exception: error 9",
+        "failed     row 10  exception: error 10",
+        "           and 4 more samples with other errors",
     ]
+
+
+def test_failures_are_shown_harmless() -> None:
+    console = console_of(60)
+    failure = FailureGroup(kind="timeout", error="no\nluck", count=1, ids=["a\x1b[2J"], has_ids=True)
+    print_failures([failure], console)
+    assert written(console).splitlines() == ["failed     a\\x1b[2J  timeout: no luck"]

@@ -28,7 +28,7 @@ def test_summary_by_hand() -> None:
         "failed     1 timeout",
         "score      mean 0.625 ± 0.415   min 0   max 1",
         "quantiles  p5 0   p25 0.375   p50 0.75   p75 1   p95 1",
-        "levels     3 distinct   2.83 effective   most frequent 1 (50%)",
+        "levels     3 distinct scores; 50% are 1",
         "",
         "  0  " + "█" * 33 + " " * 33 + "  10  25%",
         "0.5  " + "█" * 33 + " " * 33 + "  10  25%",
@@ -51,7 +51,7 @@ def test_no_line_is_too_wide_or_ends_in_spaces(width: int, encoding: str) -> Non
     assert "\n\n\n" not in "\n".join(lines)
     # Beside a label nothing is cut in two: each figure is on the line of its name.
     text = "\n".join(lines)
-    for piece in ("1,580 scored", "16 failed (1%)", "4 not applicable", "p95 0.9", "without variance"):
+    for piece in ("1,580 scored", "16 failed (1%)", "4 not applicable", "p95 0.9", "zero-variance"):
         assert piece in text
     assert all(re.match(r"\S+ +\S|\s{11}\S|$|\s*[\d.]+ to", line) for line in lines)
 
@@ -72,7 +72,7 @@ def test_findings_come_with_remedies() -> None:
     start = next(i for i, line in enumerate(lines) if line.startswith("warning"))
     assert lines[start:] == [
         "warning    Too sparse: 96% of the scores are 0 and the mean is 0.04. In groups",
-        "           of 8, 72.1% would be all alike and teach nothing.",
+        "           of 8, 72.1% would be zero-variance and teach nothing.",
         "           Add graduated levels between the lowest and the highest score, such",
         "           as 0.25, 0.5 and 0.75; easier data and larger groups help too.",
     ]
@@ -82,7 +82,7 @@ def test_groups_in_the_summary() -> None:
     accumulator = Accumulator()
     for i in range(40):
         accumulator.add(float(i % 2 if i < 20 else 0), group=i // 4)
-    assert "groups     10 of 4 on average   std within 0.354   50% without variance" in summary(
+    assert "groups     10 of 4 on average   std within 0.354   50% zero-variance" in summary(
         accumulator.statistics()
     )
     accumulator = Accumulator()
@@ -98,7 +98,7 @@ def test_groups_in_the_summary() -> None:
         ([{"score": None, "kind": "crash"}], "samples    1   0 scored   1 failed (100%)"),
         ([{"score": 1.0}], "score      mean 1 ± 0   min 1   max 1"),
         ([{"score": 1e308}, {"score": -1e308}], "score      mean 0 ± 1e+308   min -1e+308   max 1e+308"),
-        ([{"score": -0.25}], "levels     1 distinct"),
+        ([{"score": -0.25}], "levels     1 distinct score: all are -0.25"),
     ],
 )
 def test_edges(outcomes: list[dict[str, Any]], expected: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import random
@@ -18,7 +20,8 @@ import pytest
 
 import guerdon
 from guerdon.errors import InputError, ResumeError
-from guerdon.scoring.files import digest_of
+from guerdon.scoring.results import Progress
+from guerdon.scoring.rows import digest_of
 
 
 def rows(count: int) -> list[dict[str, Any]]:
@@ -56,6 +59,9 @@ def test_a_row_a_sample_in_order(tmp_path: Path) -> None:
         "error_kind": None,
         "reason": "is 5",
         "metrics": {"answer": {"score": 2.0}},
+        "prompt": None,
+        "response": "5",
+        "ground_truth": 2,
         "seconds": written[5]["seconds"],
         "reward": "digits",
         "version": guerdon.get_reward_function(digits, factor=2).version,
@@ -224,8 +230,8 @@ def test_a_file_of_another_run_is_refused_and_kept(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("scores.csv", "are written to a .jsonl or a .parquet file"),
-        ("scores", "are written to a .jsonl or a .parquet file"),
+        ("scores.xlsx", "to a file that ends in .jsonl, .csv, .tsv or .parquet"),
+        ("scores", "to a file that ends in .jsonl, .csv, .tsv or .parquet"),
         ("nowhere/scores.jsonl", "there is no folder"),
     ],
 )
@@ -358,3 +364,56 @@ def test_a_million_samples_killed_at_random_lose_and_double_nothing_in_flat_memo
             row = json.loads(line)
             assert (row["id"], row["score"]) == (i, i % 11 % 7)
     assert i == COUNT - 1
+
+
+@pytest.mark.parametrize(("suffix", "separator"), [(".csv", ","), (".tsv", "\t")])
+def test_separated_values_have_the_same_rows(tmp_path: Path, suffix: str, separator: str) -> None:
+    path = tmp_path / f"scores{suffix}"
+    scores = guerdon.score(digits, rows(8), output=path, workers=0)
+    with path.open(encoding="utf-8", newline="") as file:
+        written = list(csv.DictReader(file, delimiter=separator))
+    assert [row["id"] for row in written] == [f"q{i}" for i in range(8)]
+    assert [row["score"] for row in written] == ["" if s is None else str(s) for s in scores.scores]
+    assert [row["response"] for row in written] == [str(i) for i in range(8)]
+    assert [row["metrics.answer"] for row in written[:4]] == ["0.0", "1.0", "2.0", "0.0"]
+    assert written[4]["error"].startswith("ValueError: four")
+    assert not path.with_name(path.name + ".partial.jsonl").exists()
+
+
+def test_an_interrupted_table_is_completed(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+
+    def breaks() -> Iterator[dict[str, Any]]:
+        yield from rows(80)
+        raise RuntimeError("the source ends")
+
+    with pytest.raises(RuntimeError):
+        guerdon.score(digits, breaks(), output=path, workers=1)
+    assert not path.exists()
+    told: list[Progress] = []
+    scores = guerdon.score(digits, rows(90), output=path, workers=0, resume=True, progress=told.append)
+    assert told[-1].resumed == 80
+    assert [one.response for one in scores.worst(2)] == ["0", "1"]
+    with path.open(encoding="utf-8", newline="") as file:
+        assert [row["response"] for row in csv.DictReader(file)] == [str(i) for i in range(90)]
+
+
+def test_rows_go_to_a_stream(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    scores = guerdon.score(digits, rows(3), output=stream, workers=0)
+    assert [json.loads(line)["id"] for line in stream.getvalue().splitlines()] == ["q0", "q1", "q2"]
+    assert scores.path is None
+    with pytest.raises(InputError, match="resume needs the path of a file"):
+        guerdon.score(digits, rows(3), output=stream, workers=0, resume=True)
+
+
+def test_rows_without_text(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    scores = guerdon.score(digits, rows(3), output=path, workers=0, text=False)
+    assert not {"prompt", "response", "ground_truth"} & set(read(path)[0])
+    assert next(iter(scores.rows())).keys() == read(path)[0].keys() - {"sample"}
+    table = pyarrow.parquet.read_table(scores.write(tmp_path / "scores.parquet"))
+    assert "response" not in table.column_names
+    lengths = scores.statistics().lengths
+    assert lengths is not None
+    assert lengths.mean == 1

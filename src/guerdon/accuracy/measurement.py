@@ -106,7 +106,13 @@ def measure(
         raise InputError(f"the suite {suite!r} has no cases")
     rows = [verifier.row(case) for case in cases]
     scores = score(
-        verifier.reward, rows, timeout=timeout, workers=workers, on_error="result", progress=progress
+        verifier.reward,
+        rows,
+        timeout=timeout,
+        workers=workers,
+        on_error="result",
+        text=False,
+        progress=progress,
     )
     found = Measurement(suite, verifier.label, verifier.catalogue, verifier.version, data)
     for case, result in zip(cases, scores, strict=True):

@@ -37,9 +37,9 @@ class _Console(Console):
         raise  # the BrokenPipeError, while which this is called
 
 
-def output() -> Console:
-    """Standard output as it is now."""
-    return _Console()
+def output(*, stderr: bool = False) -> Console:
+    """Standard output, or standard error, as it is now."""
+    return _Console(stderr=stderr)
 
 
 def printable(text: str) -> str:

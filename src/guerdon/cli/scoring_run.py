@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -45,6 +45,7 @@ class ScoringRequest:
     overwrite: bool
     limit: int | None
     parameters: Mapping[str, Any]
+    no_text: bool
     as_json: bool
     flags: DataFlags
     limits: LimitFlags
@@ -58,12 +59,20 @@ class ScoringRequest:
         if (self.resume or self.overwrite) and self.output is None:
             flag = "--resume" if self.resume else "--overwrite"
             raise InputError(f"{flag} needs the file: -o scores.jsonl")
+        if self.to_stdout and (self.as_json or self.resume or self.overwrite):
+            flag = "--json" if self.as_json else "--resume" if self.resume else "--overwrite"
+            raise InputError(f"-o - writes rows to standard output; {flag} needs a file: -o scores.jsonl")
+
+    @property
+    def to_stdout(self) -> bool:
+        """Whether the rows go to standard output."""
+        return self.output == "-"
 
     def check_output(self, data: Dataset) -> None:
         """Raises InputError for an output file that would be refused once the data, perhaps much, are read."""
         from guerdon.scoring.files import check_suffix
 
-        if self.output is None:
+        if self.output is None or self.to_stdout:
             return
         path, source = Path(self.output), Path(self.data)
         check_suffix(path)
@@ -72,7 +81,9 @@ class ScoringRequest:
         if source.is_dir() and source.resolve() in path.resolve().parents:
             raise InputError(f"{path} lies in {source}, all of which is read; write the scores elsewhere")
         if path.is_dir():
-            raise InputError(f"{path} is a folder; scores are written to a .jsonl or a .parquet file")
+            raise InputError(
+                f"{path} is a folder; scores are written to a file such as {path / 'scores.jsonl'}"
+            )
         exists = path.exists() and path.stat().st_size
         if exists and not (self.resume or self.overwrite):
             raise InputError(
@@ -84,7 +95,14 @@ sample_options = combined(parameter_option, data_options, limit_options, debug_o
 """``parameters``, ``flags`` and ``limits``: what a command takes that scores the rows of a data set."""
 
 scoring_options = combined(
-    option("-o", "--output", metavar="FILE", help="Write one row per sample to a .jsonl or .parquet file."),
+    option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write one row per sample to a .jsonl, .csv, .tsv or .parquet file; - writes JSON Lines to standard "
+        "output, and the summary to standard error.",
+    ),
+    option("--no-text", is_flag=True, help="Leave prompts, responses and ground truths out of the rows."),
     option("--resume", is_flag=True, help="Complete the file of scores that an interrupted run left."),
     option("--overwrite", is_flag=True, help="Replace files that exist."),
     option("--limit", type=POSITIVE, help="Read at most this many rows."),
@@ -141,6 +159,8 @@ class ScoringJob:
     group_by: str | None = None
     on_error: str | None = None
     """As ``guerdon.score`` has it."""
+    stdout: IO[str] | None = None
+    """Standard output, where the rows go there."""
     resumed: int = 0
     """Samples that an earlier run had scored."""
     interrupted: bool = False
@@ -163,7 +183,8 @@ class ScoringJob:
                     **request.limits.options(),
                     group_by=self.group_by,
                     on_error=self.on_error,
-                    output=request.output,
+                    output=request.output if self.stdout is None else self.stdout,
+                    text=not request.no_text,
                     resume=request.resume,
                     overwrite=request.overwrite,
                     progress=partial(self._show, bar),
@@ -181,7 +202,7 @@ class ScoringJob:
     def say_interrupted(self, context: click.Context, done: int) -> int:
         """Say how many samples are scored and how to continue; gives the exit status."""
         said = f"Interrupted: {done:,} of {len(self.rows):,} samples are scored"
-        if self.request.output is None:
+        if self.request.output is None or self.request.to_stdout:
             said += "; with -o FILE they are kept, and --resume continues from there"
         else:
             args = context.ensure_object(Invocation).args

@@ -28,7 +28,7 @@ def optional_figure(number: float | None) -> str:
 def print_histogram(histogram: Histogram, console: Console) -> None:
     """One bar a level or a range of scores, with counts and shares."""
     whole, most = sum(histogram.counts), max(histogram.counts)
-    labels = _bar_labels(histogram)
+    labels = bar_labels(histogram)
     counts = [f"{count:,}" for count in histogram.counts]
     shares = [percent(count / whole) for count in histogram.counts]
     left, middle, right = (max(map(len, column)) for column in (labels, counts, shares))
@@ -41,7 +41,8 @@ def print_histogram(histogram: Histogram, console: Console) -> None:
         print_line(console, line)
 
 
-def _bar_labels(histogram: Histogram) -> list[str]:
+def bar_labels(histogram: Histogram) -> list[str]:
+    """What stands before each bar."""
     if histogram.levels is not None:
         return [figure(level) for level in histogram.levels]
     edges = [figure(edge) for edge in histogram.edges]

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from guerdon.console.layout import heading, labelled, print_table, usable_width
 from guerdon.console.text import LINES, NAME_LIMIT, REASON_LIMIT, block, one_line, value_text
+from guerdon.scoring.selection import FailureGroup
 from guerdon.scoring.statistics.figures import figure
 from guerdon.types import EvaluateResult, Sample
 
@@ -17,9 +18,6 @@ PROMPT_LIMIT = 400
 RESPONSE_LIMIT = 900
 ERRORS = 5
 """Most different errors that are shown."""
-
-IDS = 3
-"""Most samples that are named of those that failed alike."""
 
 
 def score_text(result: EvaluateResult) -> Text:
@@ -93,18 +91,20 @@ def _reason_text(result: EvaluateResult, console: Console) -> Text:
     return Text(reason)
 
 
-def print_failures(
-    failures: Sequence[tuple[str | int, EvaluateResult]], total: int, console: Console
-) -> None:
-    """What failed, each error once with the ids of its samples; ``total`` counts those not shown too."""
-    alike: dict[str, tuple[EvaluateResult, list[str]]] = {}
-    for identity, result in failures:
-        ids = alike.setdefault(f"{result.error_kind} {result.error}", (result, []))[1]
-        ids.append(one_line(str(identity), NAME_LIMIT, console))
-    shown = list(alike.values())[:ERRORS]
-    for result, ids in shown:
-        more = len(ids) - IDS
-        head = ", ".join(ids[:IDS]) + (f" and {more:,} more" if more > 0 else "")
-        labelled(console, "failed", Text(f"{head}  ", style="red") + _reason_text(result, console))
-    if (more := total - sum(len(ids) for _, ids in shown)) > 0:
-        labelled(console, "", Text(f"and {more:,} more", style="dim"))
+def print_failures(failures: Sequence[FailureGroup], console: Console) -> None:
+    """What failed: each error once, with how many samples it befell and some of their ids."""
+    for group in failures[:ERRORS]:
+        error = EvaluateResult(error=group.error, error_kind=group.kind)
+        head = Text(f"{_which(group, console)}  ", style="red")
+        labelled(console, "failed", head + _reason_text(error, console))
+    if more := sum(group.count for group in failures[ERRORS:]):
+        text = f"and {more:,} more {'sample' if more == 1 else 'samples'} with other errors"
+        labelled(console, "", Text(text, style="dim"))
+
+
+def _which(group: FailureGroup, console: Console) -> str:
+    ids = [one_line(str(identity), NAME_LIMIT, console) for identity in group.ids]
+    if group.count == 1:
+        return ids[0] if group.has_ids else f"row {ids[0]}"
+    names = f"{'' if group.has_ids else 'rows '}{', '.join(ids)}"
+    return f"{group.count:,} samples{': ' if group.count == len(ids) else ', e.g. '}{names}"

@@ -8,18 +8,20 @@ import threading
 import weakref
 from array import array
 from collections.abc import Iterator
-
-from guerdon.scoring.outcome import Outcome
+from typing import Any
 
 _IN_MEMORY = 1 << 24
 _READ = 1 << 16
 
-Row = tuple[str | int, Outcome, float]
-"""id, outcome, seconds"""
+Record = tuple[Any, ...]
+"""Plain values only: text, numbers, None, and lists and dicts of these."""
 
 
-class ResultBuffer:
-    """An append-only list of rows that takes 8 bytes of memory a row once it has outgrown 16 MB."""
+class RecordBuffer:
+    """An append-only list of tuples that takes 8 bytes of memory a tuple once it has outgrown 16 MB.
+
+    Can be pickled, which writes out all that it holds.
+    """
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  lives as long as this
@@ -30,19 +32,19 @@ class ResultBuffer:
     def __len__(self) -> int:
         return len(self._ends) - 1
 
-    def append(self, identity: str | int, outcome: Outcome, seconds: float) -> None:
-        """Add a row at the end."""
-        body = marshal.dumps((identity, tuple(outcome), seconds))
+    def append(self, record: Record) -> None:
+        """Add a record at the end."""
+        body = marshal.dumps(record)
         with self._lock:
             self._file.write(body)
             self._ends.append(self._ends[-1] + len(body))
 
-    def __getitem__(self, position: int) -> Row:
+    def __getitem__(self, position: int) -> Record:
         with self._lock:
             body = self._read(position, position + 1)
-        return _row(body)
+        return _record(body)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[Record]:
         position = 0
         while position < len(self):
             last = position + 1
@@ -52,7 +54,7 @@ class ResultBuffer:
                 block = memoryview(self._read(position, last))
             start = self._ends[position]
             for i in range(position, last):
-                yield _row(block[self._ends[i] - start : self._ends[i + 1] - start])
+                yield _record(block[self._ends[i] - start : self._ends[i + 1] - start])
             position = last
 
     def _read(self, first: int, last: int) -> bytes:
@@ -61,8 +63,17 @@ class ResultBuffer:
         self._file.seek(0, 2)
         return body
 
+    def __getstate__(self) -> list[Record]:
+        # As values, since the bytes of marshal differ between Pythons.
+        return list(self)
 
-def _row(body: bytes | memoryview) -> Row:
+    def __setstate__(self, records: list[Record]) -> None:
+        self.__init__()  # type: ignore[misc]
+        for record in records:
+            self.append(record)
+
+
+def _record(body: bytes | memoryview) -> Record:
     # marshal reads only what this process itself wrote.
-    identity, outcome, seconds = marshal.loads(body)
-    return identity, Outcome(*outcome), seconds
+    record: Record = marshal.loads(body)
+    return record

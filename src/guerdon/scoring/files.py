@@ -1,7 +1,8 @@
 """Scores on disk: a row a sample in order, appended as results come, completed after an interruption.
 
-A JSON Lines file is appended to in place. A Parquet file cannot be, so its rows gather in
-``NAME.partial.jsonl`` beside it and are converted when the run is complete.
+A JSON Lines file is appended to in place. A table (CSV, tab-separated values, Parquet) has columns that are
+known at the end only, so its rows gather in ``NAME.partial.jsonl`` beside it and are converted when the run is
+complete.
 
 Every row names what made it (reward, version, parameters) and carries ``sample``, a hash of the sample
 that was scored: a resumed run refuses a file whose reward or data are not its own.
@@ -11,104 +12,28 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import itertools
 import json
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from guerdon.errors import InputError, MissingExtraError, ResumeError
-from guerdon.scoring.outcome import Outcome, metrics_as_dicts, metrics_from_dicts
-from guerdon.types import Provenance, Sample
+from guerdon.errors import InputError, ResumeError
+from guerdon.scoring.rows import dumps
+from guerdon.scoring.tables import SEPARATORS, import_pyarrow, write_parquet, write_separated
+from guerdon.types import Provenance
 
-SUFFIXES = (".jsonl", ".parquet")
-_PARQUET_ROWS = 10_000
-_METRIC_COLUMNS = 200
-
-
-def row_of(
-    identity: str | int, outcome: Outcome, seconds: float, made_by: Provenance, digest: str | None = None
-) -> dict[str, Any]:
-    """One row as it is written."""
-    row: dict[str, Any] = {
-        "id": identity,
-        "score": outcome.score,
-        "error": outcome.error,
-        "error_kind": outcome.kind,
-        "reason": outcome.reason,
-        "metrics": metrics_as_dicts(outcome.metrics),
-        "seconds": round(seconds, 7),
-        "reward": made_by.reward,
-        "version": made_by.version,
-        "parameters": made_by.parameters,
-    }
-    if outcome.steps is not None:
-        row["step_outputs"] = outcome.steps
-    if digest is not None:
-        row["sample"] = digest
-    return row
-
-
-def outcome_of(row: Mapping[str, Any]) -> Outcome:
-    """The outcome in a written row."""
-    return Outcome(
-        row["score"],
-        row.get("reason"),
-        metrics_from_dicts(row.get("metrics") or {}),
-        row.get("step_outputs"),
-        row.get("error"),
-        row.get("error_kind"),
-    )
-
-
-def dumps(row: Mapping[str, Any]) -> str:
-    """A row as one line of JSON; ASCII only, so that no text in it can break the line or the encoding.
-
-    Infinity and NaN, which only parameters can hold, are written as text: JSON has no word for them.
-    """
-    try:
-        return json.dumps(row, default=str, allow_nan=False, separators=(",", ":"))
-    except ValueError:
-        return json.dumps(_without_infinities(row), default=str, separators=(",", ":"))
-
-
-def _without_infinities(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {name: _without_infinities(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_infinities(item) for item in value]
-    return value
-
-
-def digest_of(row: Mapping[str, Any] | Sample) -> str:
-    """A hash of a sample's content, the same in every process.
-
-    >>> digest_of({"messages": [], "answer": 4}) == digest_of({"answer": 4, "messages": []})
-    True
-    """
-    plain = row.to_row() if isinstance(row, Sample) else row
-    try:
-        text = json.dumps(plain, sort_keys=True, default=_plain)
-    except (TypeError, ValueError):  # keys of mixed types, or a value that refuses
-        text = repr(plain)
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else str(value)
+SUFFIXES = (".jsonl", *SEPARATORS, ".parquet")
 
 
 def check_suffix(path: Path) -> None:
     """Raises InputError unless the file is one that scores can be written to."""
     if path.suffix not in SUFFIXES:
-        raise InputError(f"{path}: scores are written to a .jsonl or a .parquet file")
+        *others, last = SUFFIXES
+        raise InputError(f"{path}: scores are written to a file that ends in {', '.join(others)} or {last}")
     if path.suffix == ".parquet":
-        _pyarrow()
+        import_pyarrow("writing Parquet")
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {path.parent} to write {path.name} to")
 
@@ -123,10 +48,8 @@ class ScoresFile:
         self.path = Path(path)
         check_suffix(self.path)
         self._made_by = made_by
-        self._is_parquet = self.path.suffix == ".parquet"
-        self.journal = (
-            self.path.with_name(self.path.name + ".partial.jsonl") if self._is_parquet else self.path
-        )
+        self._is_table = self.path.suffix != ".jsonl"
+        self.journal = self.path.with_name(self.path.name + ".partial.jsonl") if self._is_table else self.path
         """The file that rows are appended to."""
         self._mode = mode
         self._refuse_existing()
@@ -139,7 +62,7 @@ class ScoresFile:
             raise
         if mode == "overwrite":
             self._file.truncate(0)
-            if self._is_parquet:
+            if self._is_table:
                 self.path.unlink(missing_ok=True)
 
     def _refuse_existing(self) -> None:
@@ -148,7 +71,7 @@ class ScoresFile:
             raise InputError(
                 f"{there} exists already; complete it with --resume or start again with --overwrite"
             )
-        if self._mode == "resume" and self._is_parquet and self.path.exists():
+        if self._mode == "resume" and self._is_table and self.path.exists():
             raise ResumeError(f"{self.path} is complete; start again with --overwrite", path=str(self.path))
 
     def _open(self) -> IO[bytes]:
@@ -207,30 +130,49 @@ class ScoresFile:
             end = sum(len(line) for line in itertools.islice(lines, count))
         self._file.truncate(end)
 
-    def append(self, rows: Iterable[tuple[str | int, Outcome, float, str | None]]) -> None:
-        """Write rows (id, outcome, seconds, digest of the sample); they are with the system on return."""
-        text = "".join(dumps(row_of(i, o, s, self._made_by, d)) + "\n" for i, o, s, d in rows)
+    def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write rows; they are with the system on return."""
+        text = "".join(dumps(row) + "\n" for row in rows)
         with _writing(self.journal, "; what was written so far stays, and --resume goes on from there"):
             self._file.write(text.encode("ascii"))
             self._file.flush()
 
     def complete(self) -> None:
-        """The run is done: a Parquet file is made of the rows now."""
-        if self._is_parquet:
+        """The run is done: a table is made of the rows now."""
+        if self._is_table:
             with self.journal.open("rb") as lines:
                 write_rows(self.path, map(json.loads, lines))
             self.journal.unlink()
 
 
+class RowStream:
+    """A stream that rows are written to as JSON Lines; in place of a ScoresFile."""
+
+    path = None
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write rows; they are with the system on return."""
+        self._stream.write("".join(dumps(row) + "\n" for row in rows))
+        self._stream.flush()
+
+    def complete(self) -> None:
+        """The run is done; the stream stays open."""
+
+
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Write rows to a ``.jsonl`` or ``.parquet`` file, which appears only once it is whole."""
+    """Write rows to a file of one of the ``SUFFIXES``, which appears only once it is whole."""
     check_suffix(path)
     path = path.resolve()  # what a link points to is replaced, not the link
     half = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with _writing(path, ""):
             if path.suffix == ".parquet":
-                _write_parquet(half, rows)
+                write_parquet(half, rows)
+            elif path.suffix in SEPARATORS:
+                write_separated(half, rows, SEPARATORS[path.suffix])
             else:
                 with half.open("w", encoding="ascii") as file:
                     file.writelines(dumps(row) + "\n" for row in rows)
@@ -246,52 +188,3 @@ def _writing(path: Path, consequence: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}{consequence}") from error
-
-
-def _write_parquet(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """A column a metric's score besides the whole metrics as JSON; ids are text."""
-    pa, pq = _pyarrow()
-    rows = iter(rows)
-    first = list(itertools.islice(rows, _PARQUET_ROWS))
-    names = sorted({name for row in first for name in row["metrics"]})[:_METRIC_COLUMNS]
-    text, number = pa.string(), pa.float64()
-    schema = pa.schema(
-        [("id", text), ("score", number), ("error", text), ("error_kind", text), ("reason", text)]
-        + [("metrics", text), ("seconds", number), ("reward", text), ("version", text)]
-        + [("parameters", text), ("step_outputs", text), ("sample", text)]
-        + [(_metric_column(name), number) for name in names]
-    )
-    with pq.ParquetWriter(path, schema) as writer:
-        batch = first
-        while batch:
-            writer.write_table(pa.Table.from_pylist([_flat(row, names) for row in batch], schema))
-            batch = list(itertools.islice(rows, _PARQUET_ROWS))
-
-
-def _flat(row: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    flat = {name: _utf8(value) if isinstance(value, str) else value for name, value in row.items()}
-    flat["id"] = str(flat["id"])
-    for name in ("metrics", "parameters", "step_outputs"):
-        flat[name] = None if row.get(name) is None else json.dumps(row[name], default=str)
-    for name in names:
-        metric = row["metrics"].get(name)
-        flat[_metric_column(name)] = metric["score"] if metric else None
-    return flat
-
-
-def _metric_column(name: str) -> str:
-    return f"metrics.{_utf8(name)}"
-
-
-def _utf8(text: str) -> str:
-    # Parquet text is UTF-8, which has no place for the lone surrogates that a model may write.
-    return text.encode("utf-8", "replace").decode()
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    with contextlib.suppress(ImportError):
-        import pyarrow
-        import pyarrow.parquet
-
-        return pyarrow, pyarrow.parquet
-    raise MissingExtraError.of("data", "writing Parquet")

@@ -11,18 +11,20 @@ import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from guerdon.errors import InputError, ResumeError, error_of_kind
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
 from guerdon.scoring.engine.base import Engine, EngineLimits, PendingSample, ScoredSample
 from guerdon.scoring.engine.factory import make_engine
-from guerdon.scoring.files import ScoresFile, outcome_of
+from guerdon.scoring.files import RowStream, ScoresFile
 from guerdon.scoring.outcome import Outcome, unpack
 from guerdon.scoring.process.spawner import cpu_count
 from guerdon.scoring.results import OnProgress, Scores
+from guerdon.scoring.rows import outcome_of
 from guerdon.scoring.samples import check_first_rows, pending_samples
+from guerdon.scoring.texts import NO_TEXT, length_of, text_of
 from guerdon.scoring.worker.entry import inside_worker
 from guerdon.settings import setting
 from guerdon.types import EvaluateResult
@@ -51,6 +53,8 @@ class RunOptions:
     batch_size: int = DEFAULT_BATCH
     on_error: str | None = None
     group_by: str | None = None
+    text: bool | None = None
+    """None for a run that keeps neither the text of samples nor its length."""
 
     def __post_init__(self) -> None:
         if self.on_error not in (None, "result", "raise"):
@@ -86,9 +90,10 @@ def score(
     batch_size: int = DEFAULT_BATCH,
     on_error: str | None = None,
     group_by: str | None = None,
-    output: str | Path | None = None,
+    output: str | Path | IO[str] | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    text: bool = True,
     progress: OnProgress | None = None,
     **parameters: Any,
 ) -> Scores:
@@ -110,8 +115,10 @@ def score(
       says.
     - ``group_by``: the column that says which samples answer the same prompt, for the statistics;
       ``group_id`` or ``group`` where there is one.
-    - ``output``: a ``.jsonl`` or ``.parquet`` file that rows are written to as they come; ``resume``
-      completes one that an interrupted run left, ``overwrite`` replaces it.
+    - ``output``: a ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet`` file that rows are written to as they
+      come; ``resume`` completes one that an interrupted run left, ``overwrite`` replaces it. Or an open
+      text file, which gets JSON Lines.
+    - ``text``: whether rows and scores keep the samples' prompts, responses and ground truths.
     - ``progress``: called about ten times a second with a Progress.
 
     Raises BindingError, ResolutionError or InputError before anything runs; ResumeError where the file
@@ -129,18 +136,23 @@ def score(
         batch_size=batch_size,
         on_error=on_error,
         group_by=group_by,
+        text=text,
     )
     run = _prepare(resolve(reward, **parameters), samples, options, digests=output is not None)
-    scores = Scores(run.reward.provenance)
+    scores = Scores(run.reward.provenance, text=text)
     with contextlib.ExitStack() as stack:
-        file = None
+        file: ScoresFile | RowStream | None = None
         resumed = 0
-        if output is not None:
-            mode = "resume" if resume else "overwrite" if overwrite else "new"
-            file = stack.enter_context(ScoresFile(output, run.reward.provenance, mode))
-            scores.path = file.path
+        if output is not None and not isinstance(output, str | Path):
             if resume:
-                resumed = _skip_scored(run, file, scores)
+                raise InputError("resume needs the path of a file, not a stream")
+            file = RowStream(output)
+        elif output is not None:
+            mode = "resume" if resume else "overwrite" if overwrite else "new"
+            file = scores_file = stack.enter_context(ScoresFile(output, run.reward.provenance, mode))
+            scores.path = scores_file.path
+            if resume:
+                resumed = _skip_scored(run, scores_file, scores)
         _collect(run, scores, file, resumed, progress)
         if file is not None:
             file.complete()
@@ -148,7 +160,11 @@ def score(
 
 
 def _collect(
-    run: ScoringRun, scores: Scores, file: ScoresFile | None, resumed: int, progress: OnProgress | None
+    run: ScoringRun,
+    scores: Scores,
+    file: ScoresFile | RowStream | None,
+    resumed: int,
+    progress: OnProgress | None,
 ) -> None:
     """Run the engine to its end, or to the end of what is in flight when Ctrl-C was pressed."""
     engine = run.engine()
@@ -156,9 +172,9 @@ def _collect(
     with _Interrupt(engine) as interrupt:
         for batch in engine:
             for record in batch:
-                scores.add(record.id, record.outcome, record.seconds, record.group)
+                scores.add(record, record.outcome, record.seconds)
             if file is not None:
-                file.append([(r.id, r.outcome, r.seconds, r.digest) for r in batch])
+                file.append([scores.row(r, r.outcome, r.seconds) for r in batch])
             if run.raises:
                 _raise_first(run, batch)
             now = time.monotonic()
@@ -286,7 +302,7 @@ async def astream(reward: Any, samples: Iterable[Any], **options: Any) -> AsyncI
 
 
 def _prepared(reward: Any, samples: Iterable[Any], options: Mapping[str, Any]) -> ScoringRun:
-    for name in ("output", "resume", "overwrite", "progress"):
+    for name in ("output", "resume", "overwrite", "text", "progress"):
         if name in options:
             raise InputError(f"stream keeps nothing and takes no {name!r}; use score")
     mine = RunOptions.__dataclass_fields__
@@ -309,7 +325,8 @@ def _prepare(
     check_first_rows(reward, head)
     limits = limits_of(reward, options, total)
     raises = (options.on_error or reward.options.on_error) == "raise"
-    items = pending_samples(itertools.chain(head, rest), options.group_by, digests)
+    read_text = (lambda _: NO_TEXT) if options.text is None else text_of if options.text else length_of
+    items = pending_samples(itertools.chain(head, rest), options.group_by, digests, read_text)
     return ScoringRun(reward, limits, raises, items, total, options.workers is not None)
 
 
@@ -352,7 +369,7 @@ def _skip_scored(run: ScoringRun, file: ScoresFile, scores: Scores) -> int:
         # A batch counts once it is whole: its verdicts may depend on which samples it had.
         if len(whole) == size:
             for done, outcome, seconds in whole:
-                scores.add(done.id, outcome, seconds, done.group)
+                scores.add(done, outcome, seconds)
             count += len(whole)
             whole = []
     return _settle_rest(run, file, scores, whole, count)
@@ -369,7 +386,7 @@ def _settle_rest(
     following = next(run.items, None) if rest else None
     if rest and following is None:
         for item, outcome, seconds in rest:
-            scores.add(item.id, outcome, seconds, item.group)
+            scores.add(item, outcome, seconds)
         return count + len(rest)
     if rest:
         file.keep(count)

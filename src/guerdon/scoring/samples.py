@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.binding.signature import missing_parameter
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.engine.base import PendingSample
-from guerdon.scoring.files import digest_of
 from guerdon.scoring.outcome import failure
+from guerdon.scoring.rows import digest_of
+from guerdon.scoring.texts import NO_TEXT, SampleText
 from guerdon.types import Sample
 
 _GROUP_COLUMNS = ("group_id", "group")
@@ -40,8 +41,13 @@ def _as_row(row: Any) -> Any:
     return {"messages": [{"role": "assistant", "content": row}]} if isinstance(row, str) else row
 
 
-def pending_samples(rows: Iterable[Any], group_by: str | None, digests: bool) -> Iterator[PendingSample]:
-    """Each row with its position, id and group, and with its digest where ``digests`` is set.
+def pending_samples(
+    rows: Iterable[Any],
+    group_by: str | None,
+    digests: bool,
+    read_text: Callable[[Any], SampleText] = lambda _: NO_TEXT,
+) -> Iterator[PendingSample]:
+    """Each row with its position, id, group and text, and with its digest where ``digests`` is set.
 
     A row that is not a row comes as the failure that says so.
     """
@@ -68,7 +74,7 @@ def pending_samples(rows: Iterable[Any], group_by: str | None, digests: bool) ->
                 position, failure(InputError.kind, "the row is nested too deep"), identity, ""
             )
             continue
-        yield PendingSample(position, row, identity, digest, _group_of(columns, group_by))
+        yield PendingSample(position, row, identity, digest, _group_of(columns, group_by), read_text(row))
 
 
 def _group_of(columns: Mapping[Any, Any], group_by: str | None) -> Any:

@@ -252,6 +252,7 @@ class Adapter:
                 concurrency=options.concurrency,
                 max_memory=options.max_memory,
                 on_error="result",
+                text=False,
             )
         )
 

@@ -119,7 +119,7 @@ def test_groups_are_compared(guerdon: Run, work: Path) -> None:
         *("--workers", "0", "--json"),
     )
     groups = json.loads(result.stdout)["statistics"]["groups"]
-    assert (groups["count"], groups["without_variance"]) == (2, 0.5)
+    assert (groups["count"], groups["zero_variance"]) == (2, 0.5)
 
 
 def test_json_is_all_there_is_on_standard_output(guerdon: Run, work: Path) -> None:
@@ -225,3 +225,33 @@ def test_real_solutions(guerdon: Run, work: Path, data_dir: Path) -> None:
     statistics = json.loads(result.stdout)["statistics"]
     assert (statistics["count"], statistics["failed"], statistics["groups"]["count"]) == (1600, 0, 400)
     assert statistics["mean"] == pytest.approx(sum(score for _, score in expected) / 1600)
+
+
+def test_rows_hold_prompt_and_response_unless_told(guerdon: Run, work: Path) -> None:
+    assert guerdon(*SCORE, "-o", "s.jsonl", "--workers", "0").exit_code == 0
+    given = rows_of(work / "samples.jsonl")
+    assert [(r["prompt"], r["response"]) for r in rows_of(work / "s.jsonl")] == [
+        (r["messages"][0]["content"], r["messages"][-1]["content"]) for r in given
+    ]
+    assert guerdon(*SCORE, "-o", "n.jsonl", "--workers", "0", "--no-text").exit_code == 0
+    assert not {"prompt", "response", "ground_truth"} & set(rows_of(work / "n.jsonl")[0])
+
+
+def test_rows_go_to_standard_output(guerdon: Run, work: Path) -> None:
+    result = guerdon(*SCORE, "-o", "-", "--workers", "0")
+    assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == ["s-a", "s-b", "s-c"]
+    assert "samples    3" in result.stderr
+    assert "3 samples in" in result.stderr
+    assert not (work / "-").exists()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_a_table_for_a_spreadsheet(guerdon: Run, work: Path, suffix: str) -> None:
+    assert guerdon(*SCORE, "-o", f"s.{suffix}", "--workers", "0").exit_code == 0
+    head, first, *_ = (work / f"s.{suffix}").read_text(encoding="utf-8").splitlines()
+    separator = "," if suffix == "csv" else "\t"
+    assert head.split(separator)[:3] == ["id", "score", "error"]
+    assert first.split(separator)[:3] == ["s-a", "1.0", ""]
+    again = guerdon(*SCORE, "-o", f"s.{suffix}", "--resume")
+    assert again.exit_code == 2
+    assert f"s.{suffix} is complete; start again with --overwrite" in again.stderr

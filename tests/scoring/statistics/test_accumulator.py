@@ -222,7 +222,7 @@ def test_groups_by_hand() -> None:
     groups = grouped([[0, 0, 0], [1, 1, 1], [0, 1, 1], [0.5, 0.5], [0.25]]).groups
     assert groups is not None
     assert (groups.count, groups.compared, groups.mean_size) == (5, 4, 11 / 4)
-    assert (groups.without_variance, groups.all_low, groups.all_high) == (0.75, 0.25, 0.25)
+    assert (groups.zero_variance, groups.all_low, groups.all_high) == (0.75, 0.25, 0.25)
     assert groups.std_within == pytest.approx(math.sqrt((4 / 9 + 1 / 9 + 1 / 9) / 11))
 
 
@@ -230,7 +230,7 @@ def test_groups_by_hand() -> None:
 def test_groups_of_a_constant_reward(value: float, low: float, high: float) -> None:
     groups = grouped([[value] * 4] * 3).groups
     assert groups is not None
-    assert (groups.without_variance, groups.all_low, groups.all_high) == (1.0, low, high)
+    assert (groups.zero_variance, groups.all_low, groups.all_high) == (1.0, low, high)
 
 
 def test_groups_of_any_kind_interleaved_and_partly_missing() -> None:
@@ -243,13 +243,13 @@ def test_groups_of_any_kind_interleaved_and_partly_missing() -> None:
     groups = accumulator.statistics().groups
     assert groups is not None
     assert (groups.count, groups.compared, groups.mean_size) == (3, 3, 2.0)
-    assert (groups.without_variance, groups.all_low, groups.all_high) == (2 / 3, 1 / 3, 1 / 3)
+    assert (groups.zero_variance, groups.all_low, groups.all_high) == (2 / 3, 1 / 3, 1 / 3)
 
 
 def test_groups_of_one_tell_nothing() -> None:
     groups = grouped([[0.0], [1.0]]).groups
     assert groups is not None
-    assert (groups.compared, groups.mean_size, groups.without_variance, groups.std_within) == (0, 0, 0, 0)
+    assert (groups.compared, groups.mean_size, groups.zero_variance, groups.std_within) == (0, 0, 0, 0)
 
 
 def test_seconds() -> None:

@@ -104,15 +104,19 @@ def test_planted_defects_are_found(name: str, draw: Draw, group: int, expected: 
     ("draw", "said", "advised"),
     [
         (binary(0.04), ["Too sparse", "% of the scores are 0"], ["graduated levels", "0.25, 0.5 and 0.75"]),
-        (binary(0.96), ["Saturated", "% of the scores are 1"], ["too lenient", "harder data"]),
+        (
+            binary(0.96),
+            ["Saturated", "% of the scores are 1"],
+            ["if they deserve it", "harder data", "if not"],
+        ),
         (
             lambda rng: rng.gauss(0.7, 0.004),
             ["Too clustered"],
             ["more dimensions", "format, content and efficiency"],
         ),
         (lambda rng: rng.gauss(0, 100), ["High variance"], ["normalization", "3 standard deviations"]),
-        (lambda rng: 0.0, ["all 400 scores are 0"], ["too strict", "partial credit"]),
-        (lambda rng: 1.0, ["all 400 scores are 1"], ["too lenient"]),
+        (lambda rng: 0.0, ["all 400 scores are 0"], ["if any is right", "partial credit"]),
+        (lambda rng: 1.0, ["all 400 scores are 1"], ["if they deserve it", "if not"]),
         (lambda rng: 0.5, ["all 400 scores are 0.5"], ["more dimensions"]),
     ],
 )

@@ -32,7 +32,7 @@ from support.made_runs import Verdict, batch
 
 def report(step: int, mean: float = 0.5, **more: Any) -> StepReport:
     scalars = {
-        "reward/mean": mean, "reward/var": 0.04, "groups/without_variance": 0.125, "failed": 2.0, "length/mean": 41.7,
+        "reward/mean": mean, "reward/var": 0.04, "groups/zero_variance": 0.125, "failed": 2.0, "length/mean": 41.7,
         "tokens_per_second": 12345.0, "time/step": 0.5, "time/reward_share": 0.07,
     }  # fmt: skip
     bars = {"reward/histogram": Histogram(edges=(0.0, 0.5, 1.0), counts=(3, 5), levels=(0.0, 1.0))}
@@ -98,7 +98,7 @@ def test_a_run_without_a_terminal_makes_few_lines() -> None:
     lines = shown(screen).splitlines()
     assert len(lines) == 11
     assert lines[0].startswith(
-        "step 1/1,000, reward 0.001 ± 0.200, 12.5% flat groups, 2 failed, 41.7 characters"
+        "step 1/1,000, reward 0.001 ± 0.200, 12.5% zero-variance groups, 2 failed, 41.7 characters"
     )
     assert lines[-1].startswith("step 1,000/1,000, reward 1.000")
 

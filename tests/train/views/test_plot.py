@@ -77,7 +77,7 @@ def test_every_curve_is_there(run: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert panels(run, monkeypatch) == {
         "reward: mean ± standard deviation": ["training", "held-out"],
         "components: mean": ["accuracy", "format"],
-        "groups": ["without variance", "all at the lowest score", "all at the highest score"],
+        "groups": ["zero-variance", "all at the lowest score", "all at the highest score"],
         "completion length: mean": ["characters"],
         "failed samples": ["timeout"],
         "time in rewards": ["share of the step"],

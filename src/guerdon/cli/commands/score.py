@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from guerdon.data.dataset import Dataset, Survey
     from guerdon.scoring.results import Scores
 
-FAILURES_READ = 1000
 FAILURES_IN_JSON = 20
 _PEEK = 64
 
@@ -65,8 +65,10 @@ def score(context: click.Context, /, request: ScoringRequest, group_by: str | No
     """
     from guerdon.cli.output import prints_to_stderr
 
+    stdout = sys.stdout if request.to_stdout else None
     with prints_to_stderr():
         run = _prepare(request, group_by)
+        run.job.stdout = stdout
         scores = run.job.score()
     _report(run, scores)
     if run.job.interrupted:
@@ -95,7 +97,7 @@ def _rejected_file(request: ScoringRequest) -> Path:
     """Beside the scores, else in the working directory under the name of the data."""
     from guerdon.data.source import REJECTED
 
-    if request.output is not None:
+    if request.output is not None and not request.to_stdout:
         path = Path(request.output)
         return path.with_name(path.stem + REJECTED)
     return Path((Path(request.data).name.partition(".")[0] or "rows") + REJECTED)
@@ -124,7 +126,7 @@ def _check_group(column: str, flags: DataFlags, data: Dataset) -> None:
 def _report(run: _ScoreRun, scores: Scores) -> None:
     if run.job.request.as_json:
         click.echo(json.dumps(_summary(run, scores), default=str, allow_nan=False))
-    elif not run.job.interrupted or run.job.request.output is None:
+    elif not run.job.interrupted or run.job.request.output in (None, "-"):
         _print_summary(run, scores)
 
 
@@ -154,20 +156,12 @@ def _summary(run: _ScoreRun, scores: Scores) -> dict[str, Any]:
 
 def _print_summary(run: _ScoreRun, scores: Scores) -> None:
     from guerdon.cli.output import output
-    from guerdon.console import duration, print_failures, print_statistics
+    from guerdon.console.scores import pace, print_scores
 
-    console = output()
-    statistics = scores.statistics()
-    print_statistics(statistics, console, f"{scores.reward} {scores.version}")
-    if statistics.failed:
-        console.print()
-        failures = itertools.islice(scores.failures(), FAILURES_READ)
-        print_failures(list(failures), statistics.failed, console)
+    console = output(stderr=run.job.request.to_stdout)
+    print_scores(scores, console)
     done = len(scores) - run.job.resumed
-    ascii_only = console.options.ascii_only
-    said = f"\n{done:,} {_samples(done)} in {duration(scores.seconds, ascii_only=ascii_only)}"
-    if scores.seconds > 0 and done:
-        said += f", {done / scores.seconds:,.0f}/s"
+    said = f"\n{pace(done, scores.seconds, ascii_only=console.options.ascii_only)}"
     if run.job.resumed:
         said += f"; {run.job.resumed:,} were scored before"
     if run.survey.bad:
@@ -176,7 +170,3 @@ def _print_summary(run: _ScoreRun, scores: Scores) -> None:
     if scores.path is not None:
         said += f"\nscores in {scores.path}"
     click.echo(said, err=True)
-
-
-def _samples(count: int) -> str:
-    return "sample" if count == 1 else "samples"

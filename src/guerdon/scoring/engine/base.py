@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.outcome import Outcome
+from guerdon.scoring.texts import NO_TEXT, SampleText
 from guerdon.types import Sample
 
 
@@ -21,6 +22,7 @@ class PendingSample(NamedTuple):
     id: str | int
     digest: str | None = None
     group: Any = None
+    text: SampleText = NO_TEXT
 
 
 class ScoredSample(NamedTuple):
@@ -32,6 +34,7 @@ class ScoredSample(NamedTuple):
     seconds: float
     digest: str | None = None
     group: Any = None
+    text: SampleText = NO_TEXT
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,4 +87,4 @@ class Engine(ABC):
 
 def scored(item: PendingSample, outcome: Outcome, seconds: float) -> ScoredSample:
     """A pending sample with its outcome."""
-    return ScoredSample(item.position, item.id, outcome, seconds, item.digest, item.group)
+    return ScoredSample(item.position, item.id, outcome, seconds, item.digest, item.group, item.text)

@@ -46,7 +46,7 @@ class InProcessEngine(Engine):
             seconds = (now - started) / len(unit)
             started = now
             for item, outcome in zip(unit, outcomes, strict=True):
-                batch.append(ScoredSample(item.position, item.id, outcome, seconds, item.digest, item.group))
+                batch.append(scored(item, outcome, seconds))
             if now - handed_on > _HAND_ON_SECONDS:
                 yield batch
                 batch = []

@@ -38,15 +38,16 @@ class SampleWindow:
                 self._done[item.position] = scored(item, body, 0.0)
                 continue
             self._pending[item.position] = item
-            self._sizes[item.position] = len(body)
-            self._bytes += len(body)
+            size = len(body) + _text_size(item)
+            self._sizes[item.position] = size
+            self._bytes += size
             rows.append((item.position, body))
         return rows
 
     def finish(self, index: int, outcome: Outcome, seconds: float) -> None:
         """Take the outcome of a sample."""
         item = self._pending.pop(index)
-        size = _size(outcome)
+        size = _size(outcome) + _text_size(item)
         self._bytes += size - self._sizes[index]
         self._sizes[index] = size
         self._done[index] = scored(item, outcome, seconds)
@@ -68,3 +69,7 @@ def _size(outcome: Outcome) -> int:
     if outcome.metrics is None and outcome.steps is None:
         return len(outcome.reason or "") + len(outcome.error or "")
     return len(repr(outcome))
+
+
+def _text_size(item: PendingSample) -> int:
+    return len(item.text.prompt or "") + len(item.text.response or "")

@@ -10,8 +10,16 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from guerdon.scoring.statistics.correlation import rank_correlation
 from guerdon.scoring.statistics.findings import findings
-from guerdon.scoring.statistics.summary import Distribution, Groups, Histogram, Statistics, Timing
+from guerdon.scoring.statistics.summary import (
+    Distribution,
+    Groups,
+    Histogram,
+    Lengths,
+    Statistics,
+    Timing,
+)
 
 QUANTILES: Mapping[str, float] = {"p5": 0.05, "p25": 0.25, "p50": 0.50, "p75": 0.75, "p95": 0.95}
 
@@ -37,7 +45,7 @@ _SAFE_EXPONENT = 400
 class Accumulator:
     """Takes the outcome of one sample after the other and sums them up on demand.
 
-    Memory: 8 bytes for each score, component value and time, 4 for each score where there are groups, and
+    Memory: 8 bytes for each score, length, component value and time, 4 for each score where there are groups, and
     one dictionary entry for each group, however long its name.
 
     >>> accumulator = Accumulator()
@@ -54,6 +62,7 @@ class Accumulator:
         "_components_left_out",
         "_failures",
         "_groups",
+        "_lengths",
         "_members",
         "_not_applicable",
         "_scores",
@@ -65,6 +74,7 @@ class Accumulator:
     def __init__(self) -> None:
         self._scores = array("d")
         self._seconds = array("d")
+        self._lengths = array("d")  # of each score, NaN where it is unknown; empty until one is known
         self._component_values: dict[str, array[float]] = {}
         self._components_left_out = 0
         self._failures: dict[str, int] = {}
@@ -82,10 +92,12 @@ class Accumulator:
         components: Mapping[str, float] | None = None,
         seconds: float | None = None,
         group: Hashable | None = None,
+        length: int | None = None,
     ) -> None:
         """Take one sample: a finite score, a failure of ``kind``, or, with neither, "does not apply".
 
-        ``components`` and ``group`` count for samples with a score only, ``seconds`` for all.
+        ``components``, ``group`` and ``length``, the characters of the response, count for samples with a
+        score only, ``seconds`` for all.
         """
         if seconds is not None:
             self._seconds.append(seconds)
@@ -100,6 +112,13 @@ class Accumulator:
             self._add_components(components)
         if group is not None or self._members:
             self._add_member(group)
+        if length is not None or self._lengths:
+            self._add_length(length)
+
+    def _add_length(self, length: int | None) -> None:
+        if not self._lengths:
+            self._lengths.extend([math.nan] * (len(self._scores) - 1))
+        self._lengths.append(math.nan if length is None else length)
 
     def _add_components(self, components: Mapping[str, float]) -> None:
         series = self._component_values
@@ -156,6 +175,7 @@ class Accumulator:
             components_left_out=self._components_left_out,
             groups=_grouped(self._scores, self._members, len(self._groups)) if self._groups else None,
             seconds=_timing(self._seconds) if self._seconds else None,
+            lengths=_measured(self._lengths, self._scores) if self._lengths else None,
         )
         return replace(numbers, _findings=tuple(findings(numbers)))
 
@@ -329,7 +349,7 @@ def _grouped(scores: array[float], members: array[int], count: int) -> Groups:
         count=count,
         compared=len(compared),
         mean_size=inside / whole,
-        without_variance=len(flat) / whole,
+        zero_variance=len(flat) / whole,
         all_low=low / whole,
         all_high=high / whole,
         std_within=math.ldexp(math.sqrt(squares / (inside or 1)), exponent),
@@ -344,4 +364,18 @@ def _timing(seconds: array[float]) -> Timing:
         p50=_quantile(ordered, 0.5),
         p99=_quantile(ordered, 0.99),
         max=ordered[-1],
+    )
+
+
+def _measured(lengths: array[float], scores: array[float]) -> Lengths:
+    """The lengths that are known, against their scores."""
+    known = [(length, score) for length, score in zip(lengths, scores, strict=True) if length == length]
+    ordered = sorted(length for length, _ in known)
+    return Lengths(
+        count=len(ordered),
+        mean=_mean(ordered),
+        p50=_quantile(ordered, 0.5),
+        p95=_quantile(ordered, 0.95),
+        max=ordered[-1],
+        correlation=rank_correlation([length for length, _ in known], [score for _, score in known]),
     )

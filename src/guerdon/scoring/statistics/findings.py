@@ -17,18 +17,18 @@ FEW = 20
 """Fewer scores than this are not judged: of 20 fair coins 18 or more agree by chance in 1 run of 2,500,
 of 10 coins 9 or more do in 1 of 47."""
 
-DEAD_GROUPS: tuple[tuple[float, Severity], ...] = ((0.75, "critical"), (0.50, "warning"), (0.30, "notice"))
-"""Share of groups that are all wrong (sparse) or all right (saturated). Such a group has no variance, so a
-group-relative method learns nothing from it: at .50 half of all generated text is wasted."""
+ZERO_VARIANCE: tuple[tuple[float, Severity], ...] = ((0.75, "critical"), (0.50, "warning"), (0.30, "notice"))
+"""Share of groups that are all wrong (sparse) or all right (saturated). A group-relative method learns
+nothing from such a zero-variance group: at .50 half of all generated text is wasted."""
 
 USUAL_GROUP = 8
-"""Without groups in the data, the share of dead groups is estimated for groups of this size as
+"""Without groups in the data, the share of zero-variance groups is estimated for groups of this size as
 share ** 8, where share is that of the lowest or highest score."""
 
 FEW_LEVELS = 1.5
 TOP_SHARE = 0.9
 """One value dominates below this many effective levels or above this share of the scores. For a reward of
-two values 1.5 levels are a share of .86, and .86 ** 8 = .30 is where dead groups begin to count: the two
+two values 1.5 levels are a share of .86, and .86 ** 8 = .30 is where zero-variance groups begin to count: the two
 rules agree, and a 0/1 reward is left alone between 14 % and 86 %."""
 
 SURE_SHARE = 0.86
@@ -70,13 +70,16 @@ reward that does not work on this data."""
 _GRADUATED = "Add graduated levels between the lowest and the highest score, such as 0.25, 0.5 and 0.75"
 _DIMENSIONS = "Add more dimensions such as format, content and efficiency, or score on a finer scale"
 _SMOOTH = "Smooth it with normalization"
-_STRICT = (
-    "The reward is probably too strict: extract the answer from the response before comparing it, "
-    "and give partial credit"
+# Scores alone do not say whether a reward is wrong or the responses are: a policy that has learned scores 1
+# throughout, and so does a reward that accepts everything. So both are named, and how to tell them apart.
+_ALL_LOW = (
+    "Read some responses (guerdon inspect): if any is right, the reward is too strict, so extract the answer "
+    "before comparing it; if none is, take easier data or give partial credit. A penalty that is 0 throughout "
+    "is no fault"
 )
-_LENIENT = (
-    "The reward is probably too lenient: extract the answer and compare it with the right one, "
-    "rather than look for a trace of it"
+_ALL_HIGH = (
+    "Read some responses (guerdon inspect): if they deserve it, there is little left to learn from them, so take "
+    "harder data or a finer scale; if not, the reward accepts what it should not"
 )
 _FAILURE_REMEDIES = {
     "timeout": "raise the time limit or make the reward faster",
@@ -145,7 +148,7 @@ def _absent(stats: Statistics) -> Iterator[Finding]:
 
 def _constant(stats: Statistics) -> Finding:
     value = stats.top_value or 0.0
-    remedy = _STRICT if value <= 0 else _LENIENT if value >= 1 else _DIMENSIONS
+    remedy = _ALL_LOW if value <= 0 else _ALL_HIGH if value >= 1 else _DIMENSIONS
     return Finding(
         "constant",
         "critical",
@@ -162,9 +165,9 @@ def _shape(stats: Statistics) -> Iterator[Finding]:
             ("sparse", groups.all_low, stats.min),
             ("saturated", groups.all_high, stats.max),
         ):
-            if severity := _grade(share, DEAD_GROUPS):
+            if severity := _grade(share, ZERO_VARIANCE):
                 found = True
-                text = f"in {percent(share)} of {groups.compared:,} groups every score is "
+                text = f"{percent(share)} of {groups.compared:,} groups are zero-variance with every score "
                 text += f"{figure(end or 0.0)}, so they teach nothing; "
                 text += f"the mean is {figure(stats.mean or 0.0)}."
                 yield _ended(code == "sparse", severity, text)
@@ -182,8 +185,7 @@ def _ended(low: bool, severity: Severity, rest: str) -> Finding:
     if low:
         remedy = f"{_GRADUATED}; easier data and larger groups help too."
         return Finding("sparse", severity, f"Too sparse: {rest}", remedy)
-    remedy = f"{_LENIENT}. If it is right, take harder data or {_GRADUATED[0].lower()}{_GRADUATED[1:]}."
-    return Finding("saturated", severity, f"Saturated: {rest}", remedy)
+    return Finding("saturated", severity, f"Saturated: {rest}", f"{_ALL_HIGH}.")
 
 
 def _dominated(stats: Statistics) -> Iterator[Finding]:
@@ -204,8 +206,8 @@ def _dominated(stats: Statistics) -> Iterator[Finding]:
         severity: Severity = "notice"  # the groups were judged first and hold more variety than this
     else:
         dead = share**USUAL_GROUP
-        severity = _grade(dead, DEAD_GROUPS) or "notice"
-        text += f" In groups of {USUAL_GROUP}, {percent(dead)} would be all alike and teach nothing."
+        severity = _grade(dead, ZERO_VARIANCE) or "notice"
+        text += f" In groups of {USUAL_GROUP}, {percent(dead)} would be zero-variance and teach nothing."
     yield _ended(end == "low", severity, text)
 
 
@@ -284,5 +286,5 @@ def _constant_components(stats: Statistics) -> Iterator[Finding]:
         "constant_component",
         "notice",
         f"{len(still)} of {_counted(len(stats.components), 'component')} never vary: {shown}.",
-        "Those that are part of the score teach nothing: make them stricter or more lenient, or leave them out.",
+        "Those that are part of the score teach nothing: leave them out, or have them tell responses apart.",
     )

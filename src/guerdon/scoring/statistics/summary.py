@@ -82,8 +82,8 @@ class Distribution:
 class Groups:
     """Samples that belong together, such as several responses to one prompt.
 
-    The shares are of the ``compared`` groups. A group without variance teaches a group-relative method
-    (GRPO and its kin) nothing.
+    The shares are of the ``compared`` groups. A group whose scores are all equal, a zero-variance group,
+    teaches a group-relative method (GRPO and its kin) nothing.
     """
 
     count: int
@@ -92,8 +92,8 @@ class Groups:
     """Groups with at least two scores, which alone can differ."""
     mean_size: float
     """Scores in a compared group, on average."""
-    without_variance: float
-    """The share of groups whose scores are all equal, from 0 to 1."""
+    zero_variance: float
+    """The share of zero-variance groups, whose scores are all equal, from 0 to 1."""
     all_low: float
     """The share of groups whose scores are all at the lowest score of the run."""
     all_high: float
@@ -111,6 +111,20 @@ class Timing:
     p50: float
     p99: float
     max: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lengths:
+    """Characters of the responses that have a score, and how they go with the score."""
+
+    count: int
+    mean: float
+    p50: float
+    p95: float
+    max: float
+    correlation: float | None
+    """Spearman's rank correlation of length and score, from -1 (shorter responses score higher) to 1 (longer
+    ones do); None where all lengths or all scores are equal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +148,8 @@ class Statistics(Distribution):
     """None where no sample named a group."""
     seconds: Timing | None = None
     """None where no sample was timed."""
+    lengths: Lengths | None = None
+    """None where no response with a score has a known length."""
     _findings: tuple[Finding, ...] = field(default=(), repr=False, compare=False)
 
     @property

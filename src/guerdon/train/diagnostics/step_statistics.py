@@ -110,7 +110,7 @@ class StepStatistics:
         if (groups := stats.groups) is not None:
             scalars["groups/count"] = groups.count
             if groups.compared:
-                scalars["groups/without_variance"] = groups.without_variance
+                scalars["groups/zero_variance"] = groups.zero_variance
                 scalars["groups/all_low"] = groups.all_low
                 scalars["groups/all_high"] = groups.all_high
                 scalars["groups/std_within"] = groups.std_within

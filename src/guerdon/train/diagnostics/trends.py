@@ -5,7 +5,7 @@ A run is looked at in windows of some steps, ten by default. When a window is co
 - its scores are judged as those of any scoring run (``guerdon.scoring.statistics.findings``): too sparse, saturated,
   clustered, constant, failing. A reward that is on its way up starts sparse and ends saturated, so this is
   said only where two windows in a row are so and the reward did not rise from one to the other. Sparse and
-  saturated are a grade milder than there, since half of the groups without variance is how many runs begin and
+  saturated are a grade milder than there, since half of the groups being zero-variance is how many runs begin and
   end; and that a reward is saturated which rose in the run is a notice, for then the data is learned;
 - it is compared with the windows before it: see ``_collapse``, ``_length``, ``_falling``, ``_flat``,
   ``_runaway`` and ``_failures``, where each rule stands with its formula.

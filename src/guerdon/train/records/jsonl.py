@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from guerdon.errors import InputError, ResumeError
-from guerdon.scoring.files import dumps
+from guerdon.scoring.rows import dumps
 
 
 class StepLines:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import InputError, MissingExtraError
-from guerdon.scoring.files import dumps
+from guerdon.scoring.rows import dumps
 
 Line = Mapping[str, Any]
 Read = Callable[[], Iterator[Line]]

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from guerdon.scoring.files import row_of
 from guerdon.scoring.outcome import pack
+from guerdon.scoring.rows import row_of
 from guerdon.train.diagnostics.step_statistics import Observation, prompt_key
 from guerdon.train.records.jsonl import StepLines, read_lines
 from guerdon.train.records.parquet import read_table, text_of, write_table

@@ -208,8 +208,8 @@ def _pieces(report: StepReport, ascii_only: bool) -> tuple[str, list[str]]:
         deviation = get("reward/var", 0.0) ** 0.5
         head = f"reward {mean:.3f} {'+/-' if ascii_only else '±'} {deviation:.3f}"
     rest = []
-    if (flat := get("groups/without_variance")) is not None:
-        rest.append(f"{percent(round(flat, 3))} flat groups")
+    if (flat := get("groups/zero_variance")) is not None:
+        rest.append(f"{percent(round(flat, 3))} zero-variance groups")
     if get("failed"):
         rest.append(f"{get('failed', 0.0):,.0f} failed")
     if (length := get("length/mean")) is not None:

@@ -47,7 +47,7 @@ class _Panel:
 def plot(reader: RunReader, path: str | Path | None = None) -> Path:
     """Draw a run's curves into a file, by default ``plot.png`` in its folder, and give its path.
 
-    Panels: reward (mean and standard deviation, with the warnings), components, groups without variance, length,
+    Panels: reward (mean and standard deviation, with the warnings), components, zero-variance groups, length,
     failures, rewards' share of the time, the trainer's loss and its like, and held-out accuracy; each where the
     run has such figures. Raises InputError where the run has no steps or the file cannot be written,
     MissingExtraError without matplotlib.
@@ -103,7 +103,7 @@ def _panels(reader: RunReader) -> Iterator[_Panel]:
         "groups",
         share=True,
         curves=[
-            *curve("groups/without_variance", "without variance"),
+            *curve("groups/zero_variance", "zero-variance"),
             *curve("groups/all_low", "all at the lowest score", style="--"),
             *curve("groups/all_high", "all at the highest score", style=":"),
         ],

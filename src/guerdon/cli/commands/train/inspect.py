@@ -12,6 +12,7 @@ from guerdon.cli.options import POSITIVE, debug_option, option
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from guerdon.console.inspected import InspectedSample
     from guerdon.train.records.run_reader import RunReader
     from guerdon.train.records.samples import KeptSample
     from guerdon.train.views.inspect import Inspection
@@ -76,7 +77,7 @@ def _print(reader: RunReader, found: Inspection, console: Console) -> None:
         print_labelled(console, "", f"{span}{figure(change.after)} in step {change.last.step:,}")
         for one in (change.first, change.last):
             print_labelled(console, f"step {one.step}", one.sample.response, _TEXT)
-            print_labelled(console, "", _verdict(one))
+            print_labelled(console, "", _inspected(one).verdict)
     _section(console, "Components that disagree", len(found.disagreeing))
     for apart in found.disagreeing:
         _sample(console, apart.sample, f"{apart.high} is high and {apart.low} is low")
@@ -96,27 +97,24 @@ def _section(console: Console, title: str, count: int) -> None:
 
 
 def _sample(console: Console, one: KeptSample, note: str = "") -> None:
-    from guerdon.console import print_labelled
+    from guerdon.console.inspected import print_inspected
 
-    console.print()
-    print_labelled(console, f"step {one.step}", _verdict(one), style="bold" if one.error is None else "red")
-    if note:
-        print_labelled(console, "", note)
-    print_labelled(console, "prompt", one.sample.prompt, _TEXT)
-    print_labelled(console, "response", one.sample.response, _TEXT)
-    truth = one.sample.ground_truth if one.sample.ground_truth is not None else one.sample.answer
-    if truth is not None:
-        print_labelled(console, "expected", str(truth), _TEXT)
-    if one.reason:
-        print_labelled(console, "reason", one.reason, _TEXT)
+    print_inspected(_inspected(one, note), console, _TEXT)
 
 
-def _verdict(one: KeptSample) -> str:
-    """Score and components on one line, or why there is none."""
-    from guerdon.scoring.statistics.figures import figure
+def _inspected(one: KeptSample, note: str = "") -> InspectedSample:
+    from guerdon.console.inspected import InspectedSample
 
-    if one.error is not None:
-        return f"failed, {one.error_kind}: {one.error}"
-    score = "does not apply" if one.score is None else f"score {figure(one.score)}"
-    parts = [f"{name} {figure(part.score)}" for name, part in one.components.items()]
-    return "   ".join([score, *parts])
+    truth = one.sample.ground_truth
+    return InspectedSample(
+        label=f"step {one.step}",
+        score=one.score,
+        error=one.error,
+        error_kind=one.error_kind,
+        reason=one.reason,
+        components={name: part.score for name, part in one.components.items()},
+        prompt=one.sample.prompt,
+        response=one.sample.response,
+        expected=truth if truth is not None else one.sample.answer,
+        note=note,
+    )

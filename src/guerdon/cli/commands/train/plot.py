@@ -23,7 +23,7 @@ def plot(run: str, output: str | None) -> None:
 
     Draw the curves of RUN, the folder of a training run.
 
-    The plot has reward, components, groups without variance, length, failures, time in rewards, the trainer's own
+    The plot has reward, components, zero-variance groups, length, failures, time in rewards, the trainer's own
     figures and held-out accuracy, as far as the run has them. Also works during the run.
     """
     from guerdon.train.records.run_reader import RunReader

@@ -1,0 +1,164 @@
+"""Scores, and samples of them, as HTML: what a notebook shows.
+
+Everything that comes from data is escaped. Colours are those of the notebook's theme, so that both a light and a
+dark one can be read.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from guerdon.console.charts import bar_labels, optional_figure
+from guerdon.console.inspected import InspectedSample
+from guerdon.console.scores import SHOWN, pace
+from guerdon.console.statistics import (
+    count_pieces,
+    group_pieces,
+    length_pieces,
+    levels_text,
+    time_pieces,
+)
+from guerdon.console.text import cut
+from guerdon.scoring.results import Scores
+from guerdon.scoring.selection import SampleResult
+from guerdon.scoring.statistics.figures import figure, percent
+from guerdon.scoring.statistics.summary import Distribution, Finding, Histogram, Statistics
+
+_TEXT = 2_000
+_COMPONENTS = 30
+_FAILURES = 5
+_COLOURS = {"critical": "#d33", "warning": "#c80", "notice": "#39c"}
+_STYLE = (
+    "<style>.guerdon{font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:52em}"
+    ".guerdon table{border-collapse:collapse;margin:.4em 0}"
+    ".guerdon td,.guerdon th{text-align:left;padding:.1em .9em .1em 0;vertical-align:top;border:0;"
+    "background:none;white-space:normal}"
+    ".guerdon th{font-weight:normal;opacity:.65;white-space:nowrap}"
+    ".guerdon td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
+    ".guerdon .bar{background:#3a9d5d;height:.85em;min-width:1px;border-radius:2px;margin-top:.25em}"
+    ".guerdon .finding{border-left:4px solid;padding:.15em .8em;margin:.5em 0}"
+    ".guerdon summary{cursor:pointer;margin:.3em 0}"
+    ".guerdon pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0;font-size:12px;background:none;"
+    "color:inherit}</style>"
+)
+
+
+def scores_html(shown: Any) -> str:
+    """Scores, SampleResults or a SampleResult as one block of HTML."""
+    if isinstance(shown, Scores):
+        body = "".join(_report(shown))
+    else:
+        samples = [shown] if isinstance(shown, SampleResult) else shown
+        body = _samples(samples[:SHOWN])
+        if (more := len(samples) - SHOWN) > 0:
+            body += f"<p>and {more:,} more</p>"
+    return f'{_STYLE}<div class="guerdon">{body}</div>'
+
+
+def _report(scores: Scores) -> Iterable[str]:
+    stats = scores.statistics()
+    yield f"<b>{escape(scores.reward)}</b> <code>{escape(scores.version)}</code>"
+    yield _pairs(_figures(stats))
+    if stats.scored:
+        yield _histogram(stats.histogram)
+    if stats.components:
+        yield _components(stats)
+    yield "".join(map(_finding, stats.findings()))
+    if stats.failed:
+        failed = (InspectedSample.of_result(one) for one in itertools.islice(scores.failed(), _FAILURES))
+        yield _details(f"failed samples ({stats.failed:,})", map(_sample, failed))
+    if stats.scored and scores.has_text:
+        worst, best = (_inspected(samples) for samples in (scores.worst(3), scores.best(3)))
+        yield _details("lowest scores", map(_sample, worst))
+        yield _details("highest scores", map(_sample, best))
+    if scores.seconds:
+        yield f"<small>{escape(pace(len(scores), scores.seconds))}</small>"
+
+
+def _figures(stats: Statistics) -> Iterable[tuple[str, Sequence[str]]]:
+    yield "samples", count_pieces(stats)
+    if stats.failed:
+        yield "failed", [f"{number:,} {kind}" for kind, number in stats.failures.items()]
+    if stats.scored:
+        spread = f"mean {optional_figure(stats.mean)} ± {optional_figure(stats.std)}"
+        yield "score", [spread, f"min {optional_figure(stats.min)}", f"max {optional_figure(stats.max)}"]
+        yield "quantiles", [f"{name} {figure(value)}" for name, value in stats.quantiles.items()]
+        yield "levels", [levels_text(stats)]
+    if stats.groups is not None:
+        yield "groups", group_pieces(stats.groups)
+    if stats.lengths is not None:
+        yield "length", length_pieces(stats.lengths)
+    if stats.seconds is not None:
+        yield "time", time_pieces(stats.seconds, ascii_only=False)
+
+
+def _pairs(figures: Iterable[tuple[str, Sequence[str]]]) -> str:
+    lines = (
+        f"<tr><th>{name}</th><td>{' &emsp; '.join(map(escape, pieces))}</td></tr>" for name, pieces in figures
+    )
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _histogram(histogram: Histogram) -> str:
+    whole, most = sum(histogram.counts), max(histogram.counts)
+    lines = (
+        f'<tr><td class="n">{escape(label)}</td>'
+        f'<td style="width:24em"><div class="bar" style="width:{100 * count / most:.1f}%"></div></td>'
+        f'<td class="n">{count:,}</td><td class="n">{percent(count / whole)}</td></tr>'
+        for label, count in zip(bar_labels(histogram), histogram.counts, strict=True)
+    )
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _components(stats: Statistics) -> str:
+    def cells(part: Distribution) -> str:
+        numbers = [f"{part.scored:,}", *map(optional_figure, (part.mean, part.std, part.min, part.max))]
+        return "".join(f'<td class="n">{number}</td>' for number in numbers)
+
+    names = ("component", "scored", "mean", "std", "min", "max")
+    head = "".join(f"<th>{name}</th>" for name in names)
+    shown = itertools.islice(stats.components.items(), _COMPONENTS)
+    lines = (f"<tr><td>{escape(cut(name, 60))}</td>{cells(part)}</tr>" for name, part in shown)
+    more = len(stats.components) - _COMPONENTS
+    rest = f"<p>and {more:,} more</p>" if more > 0 else ""
+    return f"<table><tr>{head}</tr>{''.join(lines)}</table>{rest}"
+
+
+def _finding(finding: Finding) -> str:
+    colour = _COLOURS[finding.severity]
+    return (
+        f'<div class="finding" style="border-color:{colour}"><b style="color:{colour}">{finding.severity}</b> '
+        f"{escape(finding.text)}<br>{escape(finding.remedy)}</div>"
+    )
+
+
+def _details(title: str, blocks: Iterable[str]) -> str:
+    return f"<details><summary>{escape(title)}</summary>{''.join(blocks)}</details>"
+
+
+def _inspected(samples: Iterable[SampleResult]) -> list[InspectedSample]:
+    return [InspectedSample.of_result(one) for one in samples]
+
+
+def _samples(samples: Iterable[SampleResult]) -> str:
+    return "".join(map(_sample, _inspected(samples))) or "no samples"
+
+
+def _sample(one: InspectedSample) -> str:
+    expected = None if one.expected is None else str(one.expected)
+    texts = {
+        "sample": f"{one.name}   {one.verdict}",
+        "prompt": one.prompt,
+        "response": one.response,
+        "expected": expected,
+        "reason": one.reason,
+    }
+    lines = (
+        f"<tr><th>{name}</th><td><pre>{escape(cut(text, _TEXT, lines=60))}</pre></td></tr>"
+        for name, text in texts.items()
+        if text is not None
+    )
+    return f"<table>{''.join(lines)}</table>"
