@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from guerdon.errors import RewardError
 from guerdon.reward.loading.callables import name_of
 from guerdon.reward.options import RewardOptions
 from guerdon.reward.scorers.base import Scorer
@@ -21,7 +22,6 @@ class RewardIdentity:
 
     _scorer: Scorer
     options: RewardOptions
-    name: str
     is_async: bool
     """Whether it is scored on an event loop, many calls at once."""
     is_batch: bool
@@ -33,7 +33,7 @@ class RewardIdentity:
         self.is_async = scorer.is_async
         self.is_batch = scorer.is_batch
         target = scorer.target
-        self.name = options.name or (name_of(target) if target is not None else scorer.name)
+        self._own_name = options.name or (name_of(target) if target is not None else scorer.name)
         self.wrong_length: str | None = None
         """What it did wrong where it returned another number of results than it got samples: it is not asked again."""
         self._version: str | None = None
@@ -41,7 +41,14 @@ class RewardIdentity:
         self._provenance: Provenance | None = None
         if target is not None:
             functools.update_wrapper(self, target, updated=())  # type: ignore[arg-type]
-        self.__name__ = self.name
+        self.__name__ = self._own_name
+
+    @property
+    def name(self) -> str:
+        """The name it was given, else its function's, else what a server calls it."""
+        if self._scorer.is_remote and not self.options.name:
+            return self._scorer.remote_name() or self._own_name
+        return self._own_name
 
     @property
     def version(self) -> str:
@@ -124,7 +131,10 @@ class RewardIdentity:
         return self._scorer.missing(samples)
 
     def __repr__(self) -> str:
-        return f"<RewardFunction {self.name} {self.version}>"
+        try:
+            return f"<RewardFunction {self.name} {self.version}>"
+        except RewardError as error:  # of a server; what is printed does not raise
+            return f"<RewardFunction {self._own_name}: {error}>"
 
     def __eq__(self, other: object) -> bool:
         """Rewards are equal that have the same name and the same version."""

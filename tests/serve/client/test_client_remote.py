@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import guerdon
 from guerdon import EvaluateResult, MetricResult, RewardFunction
 from guerdon.errors import BindingError, InputError, RemoteError, RewardError
 from support.misbehaving import Misbehaving
+from support.serve_work import in_background
 
 FORMATS = {"v1": {}, "adaptive": {"v1": False}, "reward-kit": {"v1": False, "health": {"status": "ok"}}}
 SAID = {
@@ -30,6 +32,18 @@ SAID = {
 def peer(request: pytest.FixtureRequest) -> Iterator[Misbehaving]:
     with Misbehaving(**FORMATS[request.param]) as server:
         yield server
+
+
+@pytest.fixture
+def two_rewards() -> Iterator[str]:
+    def first(response: str) -> float:
+        return 1.0
+
+    def second(response: str) -> float:
+        return 2.0
+
+    with in_background(first, second, workers=1) as running:
+        yield running.url
 
 
 def talk(text: str) -> list[dict[str, str]]:
@@ -53,8 +67,35 @@ def remote(server: Misbehaving, **options: Any) -> RewardFunction:
 
 def test_making_one_asks_nothing(server: Misbehaving) -> None:
     reward = remote(server)
-    assert (reward.name, reward.is_async, reward.returns_awaitable) == ("remote", True, False)
+    assert (reward.__name__, reward.is_async, reward.returns_awaitable) == ("remote", True, False)
     assert server.seen == []
+
+
+def test_its_name_is_the_servers(server: Misbehaving) -> None:
+    reward = remote(server)
+    assert (reward.name, reward.provenance.reward) == ("scary", "scary")
+    assert remote(server, scary_letter="q").name == "scary"
+    assert remote(server, name="mine").name == "mine"
+    assert RewardFunction(endpoint="http://127.0.0.1:9", retries=0).name == "remote"
+    scores = guerdon.score(reward, rows(2), workers=0)
+    assert {result.reward for result in scores} == {"scary"}
+
+
+def test_of_several_rewards_one_is_named(two_rewards: str) -> None:
+    several = RewardFunction(endpoint=two_rewards)
+    says = f"serves 2 rewards: first, second; give the address of one, such as {two_rewards}/rewards/first"
+    for use in (
+        lambda: several.name,
+        lambda: several.version,
+        several.to_trl,
+        lambda: several(messages=talk("a")),
+        lambda: list(guerdon.score(several, rows(2))),
+    ):
+        with pytest.raises(InputError, match=re.escape(says)):
+            use()
+    assert "serves 2 rewards" in repr(several)
+    second = RewardFunction(endpoint=f"{two_rewards}/rewards/second")
+    assert (second.name, second(messages=talk("a")).score) == ("second", 2.0)
 
 
 def test_it_scores_as_the_same_reward_does_here(server: Misbehaving) -> None:
@@ -134,7 +175,7 @@ def test_the_endpoint_may_be_that_of_a_format(
     reward = RewardFunction(endpoint=server.url + path, mode="remote", **said)
     assert reward(messages=talk("zz"), scary_letter="z").score == 0.0
     assert server.seen[-1][1].partition("?")[0] == asked
-    assert reward.name == ("scary" if "rewards" in path else "remote")
+    assert reward.name == ("scary" if said.get("format") != "reward-kit" else "remote")
 
 
 def test_names_and_hosted_models(monkeypatch: pytest.MonkeyPatch) -> None:

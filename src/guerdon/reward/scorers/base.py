@@ -46,6 +46,10 @@ class Scorer(ABC):
         """Name, version and parameters as a server reports them; None without a server, or if it does not answer."""
         return None
 
+    def remote_name(self) -> str | None:
+        """The name that a server gives the reward; None as above."""
+        return None
+
     @abstractmethod
     def score(self, sample: Sample, explicit: CallArguments) -> EvaluateResult:
         """The verdict on one sample; not called where ``is_async``."""

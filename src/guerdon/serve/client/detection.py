@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
-from guerdon.errors import RemoteError, RewardError
+from guerdon.errors import InputError, RemoteError, RewardError
 from guerdon.serve.client.address import Address
 from guerdon.serve.client.formats import (
     AdaptiveClientFormat,
@@ -33,6 +34,8 @@ class DetectedServer:
     """What a Guerdon server says of the reward."""
     required: list[str] | None = None
     """The parameters that the reward cannot do without, where the server says so."""
+    name: str | None = None
+    """The reward's name, where the server says it."""
 
 
 async def detect(
@@ -68,6 +71,12 @@ def _bases(address: Address) -> list[Address]:
     return found
 
 
+def _names_in(info: Mapping[str, Any]) -> list[str]:
+    """The rewards of a server, of which it names all where its root is asked."""
+    names = info.get("rewards")
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
 class _ServerProbe:
     """Questions to a server about itself, under one deadline."""
 
@@ -85,20 +94,27 @@ class _ServerProbe:
         info = await self._get(address / "v1/info")
         if not {"guerdon", "version", "name"} <= set(info):
             return None
+        if len(several := _names_in(info)) > 1:
+            raise InputError(
+                f"{address} serves {len(several)} rewards: {', '.join(several[:12])}; give the address of one, such "
+                f"as {address / f'rewards/{quote(several[0])}'}"
+            )
         schema = await self._get(address / "v1/schema")
         required = [
             str(parameter.get("name"))
             for parameter in schema.get("parameters") or ()
             if isinstance(parameter, dict) and parameter.get("required")
         ]
-        return DetectedServer(V1ClientFormat(), address, info, None if info.get("is_batch") else required)
+        required_here = None if info.get("is_batch") else required
+        return DetectedServer(V1ClientFormat(), address, info, required_here, str(info["name"]))
 
     async def adaptive(self, address: Address) -> DetectedServer | None:
         info = await self._get(address / "info")
         if not {"version", "name", "description"} <= set(info):
             return None
         schema = await self._get(address / "metadata_schema")
-        return DetectedServer(AdaptiveClientFormat(schema, str(info["name"])), address)
+        name = str(info["name"])
+        return DetectedServer(AdaptiveClientFormat(schema, name), address, name=name)
 
     async def reward_kit(self, addresses: Sequence[Address]) -> DetectedServer:
         address = addresses[-1]

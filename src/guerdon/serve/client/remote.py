@@ -68,6 +68,8 @@ class RemoteScorer(Scorer):
         self._place = place
         self._parameters = dict(parameters)
         self._provenance: Provenance | None = None
+        self._name_there: str | None = None
+        self._wrong_address: InputError | None = None
         self._required: list[str] | None = None
         self._requested_at = -_ASK_AGAIN_SECONDS
         self._connections: dict[asyncio.AbstractEventLoop, _Connection] = {}
@@ -101,7 +103,7 @@ class RemoteScorer(Scorer):
 
     def with_parameters(self, more: Mapping[str, Any]) -> RemoteScorer:
         scorer = RemoteScorer(self.name, self._place, {**self._parameters, **more}, self.timeout)
-        scorer._provenance, scorer._required = None, self._required
+        scorer._provenance, scorer._required, scorer._name_there = None, self._required, self._name_there
         return scorer
 
     def __getstate__(self) -> dict[str, Any]:
@@ -124,16 +126,26 @@ class RemoteScorer(Scorer):
     def remote_provenance(self) -> Provenance | None:
         """The reward's name, version and parameters as the server reports them; requested once.
 
-        None if it does not answer soon, or if its format has no versions; requested again later.
+        None if it does not answer soon, or if its format has no versions; requested again later. Raises InputError
+        where the address is that of several rewards.
         """
         if self._provenance is None and time.monotonic() - self._requested_at > _ASK_AGAIN_SECONDS:
             self._requested_at = time.monotonic()
             # Not on the loop that scores: it may be the caller's own, and wait for this.
             try:
                 run_sync(self._ask())
+            except InputError as error:
+                self._wrong_address = error
             except (RewardError, TimeoutError):
                 return None
+        if self._wrong_address is not None:
+            raise self._wrong_address
         return self._provenance
+
+    def remote_name(self) -> str | None:
+        if self._name_there is None:
+            self.remote_provenance()
+        return self._name_there
 
     async def _ask(self) -> None:
         async with asyncio.timeout(_ASK_SECONDS):
@@ -145,6 +157,7 @@ class RemoteScorer(Scorer):
 
     def _note(self, detected: DetectedServer) -> None:
         info = detected.info
+        self._name_there = detected.name
         if info is None:
             self._requested_at = math.inf  # its format has no versions
         if info is None or self._provenance is not None:

@@ -239,7 +239,9 @@ def _add_reward_routes(app: FastAPI, pipeline: RequestPipeline, root: str) -> No
     async def v1_info(request: Request, reward: str | None = None) -> dict[str, Any]:
         require_key(pipeline, request)
         dispatcher, description = _dispatcher(pipeline, reward), _description(pipeline, reward)
+        every = {"rewards": list(pipeline.dispatchers)} if reward is None else {}
         return {
+            **every,
             "name": description.name,
             "version": description.version,
             "parameters": dict(description.parameters),
