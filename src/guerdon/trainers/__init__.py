@@ -2,11 +2,13 @@
 
 from guerdon.trainers.adapter import Adapter, Failures, OnFailure, ScoredBatch
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer, find_trainer, trainers
+from guerdon.trainers.sample_log import SampleLog
 
 __all__ = [
     "Adapter",
     "Failures",
     "OnFailure",
+    "SampleLog",
     "ScoredBatch",
     "SetupGuide",
     "SetupRequest",

@@ -228,7 +228,8 @@ def test_trackio_has_the_run_in_its_database(tmp_path: Path) -> None:
     read = (
         "import json; from trackio.sqlite_storage import SQLiteStorage as S; p = 'guerdon-tests'; "
         "logs = [S.get_logs(p, run) for run in S.get_runs(p)]; "
-        "print(json.dumps([[[m['step'], m['reward/mean']] for m in log] for log in logs]))"
+        "print(json.dumps([[[m['step'], m['reward/mean'], len(m.get('tables/samples', {}).get('_value', []))] "
+        "for m in log] for log in logs]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", read],
@@ -237,7 +238,9 @@ def test_trackio_has_the_run_in_its_database(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == [[[1, 0.1], [2, 0.2], [3, 0.3], [4, 0.4], [5, 0.5]]]
+    assert json.loads(done.stdout.splitlines()[-1]) == [
+        [[1, 0.1, 2], [2, 0.2, 0], [3, 0.3, 0], [4, 0.4, 0], [5, 0.5, 0]]
+    ]
 
 
 @pytest.mark.parametrize(("key", "make"), [("wandb", wandb_sink), ("trackio", trackio_sink)])

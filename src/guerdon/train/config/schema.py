@@ -119,6 +119,10 @@ class TrainingConfig:
     flush_every_n_steps: int = 1
     wandb_project: str | None = None
     trackio_project: str | None = None
+    sample_table_rows: int = 16
+    """Samples in a table that goes to Weights & Biases and trackio; 0 sends none."""
+    sample_table_every_n_steps: int = 10
+    """The first step and each of these has a table."""
     tensorboard: bool = True
     keep_samples: bool = True
     on_failure: Any = None

@@ -54,6 +54,8 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "training.save_interval_steps": (1, math.inf),
     "training.max_checkpoints_to_keep": (1, math.inf),
     "training.flush_every_n_steps": (1, math.inf),
+    "training.sample_table_rows": (0, 10_000),
+    "training.sample_table_every_n_steps": (1, math.inf),
     "training.reward_timeout": (0, math.inf),
     "training.reward_workers": (0, math.inf),
     "training.reward_concurrency": (1, math.inf),

@@ -101,6 +101,7 @@ class RunMonitor:
             warning_change=warning_change,
             seen=seen,
             first=_first(trained, self._traced),
+            scored=batches,
         )
         self._keep(step, batches)
         for sink in self._sinks:
@@ -188,7 +189,15 @@ def _trackers(config: Config, folder: RunFolder) -> list[Sink]:
 
     wanted = ((config.training.wandb_project, wandb_sink), (config.training.trackio_project, trackio_sink))
     return [
-        make(TrackedRun(project=project, folder=folder.path, config=asdict(config)))
+        make(
+            TrackedRun(
+                project=project,
+                folder=folder.path,
+                config=asdict(config),
+                table_rows=config.training.sample_table_rows,
+                table_steps=config.training.sample_table_every_n_steps,
+            )
+        )
         for project, make in wanted
         if project
     ]

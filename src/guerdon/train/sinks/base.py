@@ -9,6 +9,7 @@ from typing import Protocol
 from guerdon.scoring.statistics.summary import Histogram
 from guerdon.train.diagnostics.step_statistics import Observation
 from guerdon.train.diagnostics.trends import WarningChange
+from guerdon.trainers.adapter import ScoredBatch
 from guerdon.types import EvaluateResult, Sample
 
 
@@ -26,6 +27,8 @@ class StepReport:
     """The samples that were scored for training."""
     first: Sequence[tuple[Sample, EvaluateResult]] = ()
     """The first few of them whole, where the run traces them."""
+    scored: Sequence[ScoredBatch] = ()
+    """What was scored, in training and on held-out problems."""
 
 
 class Sink(Protocol):

@@ -15,6 +15,7 @@ from typing import Any
 
 from guerdon.errors import MissingExtraError
 from guerdon.train.sinks.base import StepReport
+from guerdon.trainers.sample_log import ROWS, TABLE, sample_table
 
 logger = logging.getLogger("guerdon.train")
 
@@ -26,6 +27,10 @@ class TrackedRun:
     project: str
     folder: Path
     config: Mapping[str, Any] = field(default_factory=dict)
+    table_rows: int = ROWS
+    """Samples in a table; 0 for no tables."""
+    table_steps: int = 1
+    """Steps from one table to the next; the first step has one."""
 
     @property
     def name(self) -> str:
@@ -70,7 +75,7 @@ class TrackerSink:
                 for name, h in report.histograms.items()
                 if len(h.counts) < 512
             }
-            self._module.log({**report.scalars, **bars}, step=report.step)
+            self._module.log({**report.scalars, **bars, **self._tables(report)}, step=report.step)
             for alarm in report.warning_change.raised:
                 self._module.alert(title=alarm.code, text=str(alarm))
 
@@ -87,6 +92,23 @@ class TrackerSink:
         if self._started:
             self._attempt(self._module.finish)
             self._started = False
+
+    def _tables(self, report: StepReport) -> dict[str, Any]:
+        """The samples of the step, and those of an evaluation."""
+        tracked = self._tracked
+        found = {}
+        for name, is_eval in ((TABLE, False), (f"{TABLE}/eval", True)):
+            pairs = [
+                pair
+                for batch in report.scored
+                if (batch.mode == "eval") is is_eval
+                for pair in zip(batch.samples, batch.results, strict=True)
+            ]
+            due = is_eval or report.step == 1 or report.step % tracked.table_steps == 0
+            if pairs and due and tracked.table_rows:
+                columns, data = sample_table(pairs, tracked.table_rows)
+                found[name] = self._module.Table(columns=columns, data=data)
+        return found
 
     def _begin(self) -> None:
         if not self._started:
