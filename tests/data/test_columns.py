@@ -129,15 +129,32 @@ def test_other_columns_of_a_sample_are_kept() -> None:
 REFUSED = [
     (
         Columns(),
-        {"id": 1, "question": "u", "output": "a"},
-        'no column "messages"; the columns are: id, question, output; say which hold the conversation: '
-        "--prompt-column question --response-column output",
+        {"id": 1, "question": "u", "reply": "a"},
+        "no column for the response of the model; the columns are: id, question, reply; say which holds it: "
+        "--response-column reply",
     ),
-    (Columns(), {"input": "u", "text": "a"}, "--prompt-column input --response-column NAME"),
+    (Columns(), {"x": 1, "y": 2}, "say which holds it: --response-column NAME"),
     (
         Columns(),
-        {"prompt": 1, "question": 2, "response": 1, "completion": 2},
-        "--prompt-column prompt --response-column response",
+        {"prompt": "u", "response": "a", "completion": "b"},
+        "2 columns may be the response: response and completion; choose one: --response-column response or "
+        "--response-column completion",
+    ),
+    (
+        Columns(),
+        {"prompt": "u", "question": "v", "response": "a"},
+        "2 columns may be the prompt: prompt and question; choose one: --prompt-column prompt or "
+        "--prompt-column question",
+    ),
+    (
+        Columns(spelling="mapping"),
+        {"prompt": "u", "question": "v", "response": "a"},
+        'choose one: columns={"prompt": "prompt"} or columns={"prompt": "question"}',
+    ),
+    (
+        Columns(prompt="promt"),
+        {"prompt": "u", "response": "a"},
+        'no column "promt" (--prompt-column); did you mean prompt? the columns are: prompt, response',
     ),
     (Columns(), {f"c{i}": i for i in range(40)}, "c10, c11 and 28 more;"),
     (
@@ -167,7 +184,7 @@ REFUSED = [
     (Columns(prompt="p", response="r"), {"p": "u", "r": {"text": "a"}}, 'column "r"[0].role: Field required'),
     (
         Columns(response="r"),
-        {"r": "a", "messages": CHAT},
+        {"r": "a", "messages": [*CHAT, REPLY]},
         'has a column "messages" already, which --response-column r would overwrite; keep that one under '
         "another name: --map old_messages=messages",
     ),
@@ -197,7 +214,6 @@ def test_what_is_said_of_a_row_that_is_refused(columns: Columns, row: dict[str, 
 @pytest.mark.parametrize(
     ("parts", "reason"),
     [
-        ({"prompt": "q"}, "--prompt-column q needs --response-column too"),
         ({"response": "r", "rename": {"messages": "m"}}, "both make the conversation"),
         ({"answer": "g", "rename": {"ground_truth": "h"}}, "both set the ground truth"),
     ],

@@ -79,8 +79,8 @@ BAD_ROWS = [
         ":2: ",
         "the gzip data is corrupt",
     ),
-    ("no messages", "d.jsonl", b'{"x": 1}', ":1: ", 'no column "messages"; the columns are: x;'),
-    ("nothing in it", "d.jsonl", b"{}", ":1: ", "there are no columns"),
+    ("no messages", "d.jsonl", b'{"messages": 1}\n{"x": 1}', ":2: ", 'no column "messages"; the columns are: x'),
+    ("nothing in it", "d.jsonl", b'{"messages": 1}\n{}', ":2: ", "there are no columns"),
     ("no conversation", "d.jsonl", b'{"messages": []}', ":1: ", '"messages" is empty'),
     ("messages null", "d.jsonl", b'{"messages": null}', ":1: ", '"messages" is empty'),
     ("messages a text", "d.jsonl", b'{"messages": "hi"}', ":1: ", 'column "messages": not JSON'),
@@ -321,7 +321,7 @@ def test_rows_before_the_cut_in_gzip_are_read(tmp_path: Path) -> None:
 def test_a_line_of_50_megabytes(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     big = "x" * 50_000_000
-    path.write_text(json.dumps({"messages": [{"role": "user", "content": "q"}], "big": big}) + "\n")
+    path.write_text(json.dumps({"messages": [{"role": "assistant", "content": "q"}], "big": big}) + "\n")
     (sample,) = open_dataset(path)
     assert sample.metadata["big"] == big
 

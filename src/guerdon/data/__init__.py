@@ -1,6 +1,6 @@
 """Loading rows and turning them into samples."""
 
-from guerdon.data.columns import Columns, parse_mapping, parse_mappings
+from guerdon.data.columns import Columns, Reader, parse_mapping, parse_mappings, sample_of_row
 from guerdon.data.dataset import Dataset, ReadProgress, Survey, open_dataset
 from guerdon.data.rows import BadRow, BadRowsError
 
@@ -10,8 +10,10 @@ __all__ = [
     "Columns",
     "Dataset",
     "ReadProgress",
+    "Reader",
     "Survey",
     "open_dataset",
     "parse_mapping",
     "parse_mappings",
+    "sample_of_row",
 ]

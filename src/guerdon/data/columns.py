@@ -1,175 +1,283 @@
-"""Columns: which of a row's columns are the prompt, the response and the answer."""
+"""Columns: which of a row's columns are the prompt, the response and the answer, named or found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, NoReturn
 
-from guerdon.data.json_rows import parse_json
+from guerdon.data.detection import TRUTH_NAMES, Found, detect, likely_response
+from guerdon.data.gym_rollouts import PARAMS
+from guerdon.data.layout import ChatLayout, RolloutLayout, RowLayout
+from guerdon.data.paths import did_you_mean, listing, may_hold, unknown_column
 from guerdon.data.rows import quoted
 from guerdon.errors import InputError
-from guerdon.types import Sample, as_messages
+from guerdon.types import Sample
 
-_PROMPTS = ("prompt", "question", "input", "instruction", "problem", "query")
-_RESPONSES = ("response", "completion", "output", "generation", "generated_text", "model_response")
-_STRUCTURED = ("messages", "original_messages", "metadata")
+_ROLES = ("prompt", "response", "answer")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reader:
+    """What a reward that reads the rows has to do with how they are understood."""
+
+    reads: Collection[str] | None = ()
+    """The names of its parameters; None where they are not known."""
+    any_ending: bool = False
+    """Whether it scores conversations that do not end with the assistant."""
+
+    @property
+    def reads_truth(self) -> bool:
+        """Whether it may read the ground truth."""
+        return self.reads is None or not TRUTH_NAMES.isdisjoint(self.reads)
+
+
+ANY_READER = Reader()
+"""Of rows that are read for themselves."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Which columns make the sample; without any, rows are in chat form and have ``messages``.
+    """Which columns make the sample; those that are not named are found by their names.
 
-    Columns that are named here no longer appear under their own name, all others become metadata; one
-    that is wanted twice is given a name as well: ``rename={"question": "question"}``.
-    Raises InputError if the parts contradict each other.
+    A column is given by its name, or by a dotted path into what it holds. Columns that are named here no
+    longer appear under their own name, all others become metadata; one that is wanted twice is given a name
+    as well: ``rename={"question": "question"}``. Raises InputError if the parts contradict each other.
 
     >>> columns = Columns(prompt="question", response="reply", rename={"ground_truth": "gold"})
     >>> sample = columns.sample({"question": "2 + 2?", "reply": "4", "gold": "4", "level": 1})
     >>> sample.prompt, sample.response, sample.ground_truth, sample.metadata
     ('2 + 2?', '4', '4', {'level': 1})
+    >>> Columns().sample({"question": "2 + 2?", "completion": "4"}).response
+    '4'
     """
 
     prompt: str | None = None
     """Holds the prompt: text, a message or a list of messages."""
     response: str | None = None
-    """Holds the completion: text, a message or a list of messages. Without a prompt it stands alone."""
+    """Holds the completion: text, a message, a list of messages, or a list of any of these, a sample each."""
     answer: str | None = None
     """Becomes the sample's ``ground_truth``."""
     rename: Mapping[str, str] = field(default_factory=dict)
     """Name that the reward reads to name of the column."""
-    _named: Mapping[str, None] = field(init=False, repr=False, compare=False)
-    _made: Mapping[str, None] = field(init=False, repr=False, compare=False)
+    spelling: Literal["flags", "mapping"] = field(default="flags", repr=False, compare=False)
+    """Whether messages name options of the command line, or the argument ``columns={…}``."""
 
     def __post_init__(self) -> None:
-        if self.prompt is not None and self.response is None:
-            raise InputError(
-                f"--prompt-column {self.prompt} needs --response-column too: "
-                "the column that holds what the model answered"
-            )
         if self.response is not None and "messages" in self.rename:
             raise InputError(
-                f"--map messages={self.rename['messages']} and --response-column {self.response} "
+                f"{self._how('messages', self.rename['messages'])} and {self._how('response', self.response)} "
                 "both make the conversation; give one of them"
             )
         if self.answer is not None and "ground_truth" in self.rename:
             raise InputError(
-                f"--answer-column {self.answer} and --map ground_truth={self.rename['ground_truth']} "
+                f"{self._how('answer', self.answer)} and "
+                f"{self._how('ground_truth', self.rename['ground_truth'])} "
                 "both set the ground truth; give one of them"
             )
         object.__setattr__(self, "rename", dict(self.rename))
-        roles = (self.prompt, self.response, self.answer)
-        named = dict.fromkeys(c for c in (*roles, *self.rename.values()) if c is not None)
-        made = dict.fromkeys(self.rename)
-        made.update({"messages": None} if self.response is not None else {})
-        made.update({"ground_truth": None} if self.answer is not None else {})
-        object.__setattr__(self, "_named", named)
-        object.__setattr__(self, "_made", made)
+
+    @classmethod
+    def of(cls, given: Columns | Mapping[str, str] | None) -> Columns:
+        """Columns from ``{"prompt": "question", …}``, whose other names are those that the reward reads.
+
+        Raises InputError for anything else.
+
+        >>> Columns.of({"prompt": "question", "ground_truth": "gold"})
+        Columns(prompt='question', response=None, answer='gold', rename={})
+        """
+        if isinstance(given, Columns):
+            return given
+        if given is None:
+            return cls(spelling="mapping")
+        if not isinstance(given, Mapping) or not all(
+            isinstance(part, str) and part for pair in given.items() for part in pair
+        ):
+            raise InputError(f'columns must be names such as {{"prompt": "question"}}, not {given!r:.80}')
+        rest = dict(given)
+        prompt, response, truth = (rest.pop(name, None) for name in ("prompt", "response", "ground_truth"))
+        return cls(prompt=prompt, response=response, answer=truth, rename=rest, spelling="mapping")
 
     def sample(self, row: Mapping[str, Any]) -> Sample:
         """The sample of a row; raises InputError that says what is wrong with the row."""
-        return Sample.from_row(self.row(row))
+        layout = self.layout([row])
+        rows = layout.rows(row)
+        if len(rows) > 1:
+            raise InputError(f"the row holds {len(rows)} responses, where there must be one")
+        return layout.sample(rows[0])
 
-    def row(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The row in chat form, from which ``Sample.from_row`` makes the sample.
+    def lacking(self, names: Sequence[str]) -> str | None:
+        """What is wrong with a table that has the columns ``names``; None if nothing is."""
+        try:
+            self._check_named(names)
+        except InputError as error:
+            return str(error)
+        return None
 
-        Raises InputError for columns that are missing; what they hold is checked by ``sample`` alone.
+    def layout(
+        self, rows: Sequence[Mapping[str, Any]], *, reader: Reader = ANY_READER, in_text: bool = False
+    ) -> RowLayout:
+        """How rows become samples that begin with ``rows``: the columns that are named, and those that are found.
+
+        ``in_text`` says that cells are text only, as in CSV. Raises InputError that names the columns where a
+        role has none, or two.
         """
-        if not self._named:
-            if "messages" not in row:
-                raise InputError(self.lacking(row) or "")
-            return _parsed(row)
-        if (problem := self.lacking(row)) is not None:
-            raise InputError(problem)
-        mapped = {key: value for key, value in row.items() if key not in self._named}
-        for name, column in self.rename.items():
-            mapped[name] = row[column]
+        names = dict.fromkeys(name for row in rows for name in row if isinstance(name, str))
+        self._check_named(names)
+        if not self._named and PARAMS in names and any(isinstance(r.get("response"), Mapping) for r in rows):
+            return RolloutLayout(any_ending=reader.any_ending)
+        return _Search(self, names, rows, reader).layout(in_text=in_text)
+
+    @property
+    def _named(self) -> dict[str, str]:
+        """The columns that were named, each with how."""
+        named = {column: self._flag("map", name) for name, column in self.rename.items()}
+        for role in _ROLES:
+            if (column := getattr(self, role)) is not None:
+                named[column] = self._flag(role)
+        return named
+
+    def _check_named(self, names: Collection[str]) -> None:
+        named = self._named
+        for column, flag in named.items():
+            if not may_hold(names, column):
+                raise InputError(unknown_column(column, names, flag))
+        made = {name: self._how(name, column) for name, column in self.rename.items()}
         if self.answer is not None:
-            mapped["ground_truth"] = row[self.answer]
-        if self.response is not None:
-            mapped["messages"] = self._conversation(row, self.response)
-        return _parsed(mapped)
-
-    def checked(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The row of ``row``; raises what ``sample`` raises."""
-        mapped = self.row(row)
-        Sample.from_row(mapped)
-        return mapped
-
-    def lacking(self, names: Iterable[str]) -> str | None:
-        """What is wrong with a row or a table that has the columns ``names``; None if nothing is."""
-        there = names if isinstance(names, Mapping) else dict.fromkeys(names)
-        for column in self._named:
-            if column not in there:
-                return f"no column {quoted(column)} ({self._flag(column)}); {_listing(there)}"
-        for name in self._made:
-            if name in there and name not in self._named:
-                return (
-                    f"the row has a column {quoted(name)} already, which {self._maker(name)} would "
-                    f"overwrite; keep that one under another name: --map old_{name}={name}"
+            made["ground_truth"] = self._how("answer", self.answer)
+        for name, flag in made.items():
+            if name in names and name not in named:
+                raise InputError(
+                    f"the row has a column {quoted(name)} already, which {flag} would "
+                    f"overwrite; keep that one under another name: {self._how('old_' + name, name)}"
                 )
-        if "messages" in there or "messages" in self._made:
-            return None
-        prompt = next((c for c in _PROMPTS if c in there), "NAME")
-        response = next((c for c in _RESPONSES if c in there), "NAME")
-        return (
-            f'no column "messages"; {_listing(there)}; say which hold the conversation: '
-            f"--prompt-column {prompt} --response-column {response}"
+
+    def _flag(self, role: str, name: str = "") -> str:
+        """How a role is given, without the column."""
+        if self.spelling == "mapping":
+            return f'columns["{ {"answer": "ground_truth", "map": name}.get(role, role) }"]'
+        return f"--map {name}={self.rename[name]}" if role == "map" else f"--{role}-column"
+
+    def _how(self, role: str, column: str) -> str:
+        """How a column is given a role or a name."""
+        if self.spelling == "mapping":
+            return f'columns={{"{"ground_truth" if role == "answer" else role}": "{column}"}}'
+        return f"--{role}-column {column}" if role in _ROLES else f"--map {role}={column}"
+
+    def refuse(self, what: str, candidates: Sequence[str], role: str) -> NoReturn:
+        """Raise the InputError for a role that several columns may have."""
+        both = " and ".join((", ".join(candidates[:-1]), candidates[-1]))
+        ways = " or ".join(self._how(role, column) for column in candidates)
+        raise InputError(f"{len(candidates)} columns may be the {what}: {both}; choose one: {ways}")
+
+    def refuse_without_response(
+        self, names: Collection[str], rows: Sequence[Mapping[str, Any]], found: Found
+    ) -> NoReturn:
+        """Raise the InputError for a table in which no column is known to hold the response."""
+        taken = (*found.prompt, *found.truth, *self._named)
+        likely = likely_response(names, rows, taken) or "NAME"
+        remedy = self._how("response", likely)
+        if self.prompt is None and len(found.prompt) > 1:
+            remedy += f", and one of {' or '.join(self._how('prompt', c) for c in found.prompt)}"
+        raise InputError(
+            f"no column for the response of the model; {did_you_mean('response', names)}{listing(names)}; "
+            f"say which holds it: {remedy}"
         )
 
-    def _conversation(self, row: Mapping[str, Any], response: str) -> list[Any]:
-        prompt = [] if self.prompt is None else _messages(row[self.prompt], "user", self.prompt)
-        return prompt + _messages(row[response], "assistant", response)
 
-    def _flag(self, column: str) -> str:
-        for flag, name in (("prompt", self.prompt), ("response", self.response), ("answer", self.answer)):
-            if name == column:
-                return f"--{flag}-column"
-        return next(f"--map {name}={column}" for name, c in self.rename.items() if c == column)
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Looking for the columns that nobody named."""
 
-    def _maker(self, name: str) -> str:
-        if name in self.rename:
-            return f"--map {name}={self.rename[name]}"
+    columns: Columns
+    names: Collection[str]
+    rows: Sequence[Mapping[str, Any]]
+    reader: Reader
+
+    def layout(self, *, in_text: bool) -> ChatLayout:
+        given = self.columns
+        found = detect(self.names, self.rows, tuple(given._named))
+        parts: dict[str, Any] = {"prompt": given.prompt, "response": given.response, "truth": given.answer}
+        new: dict[str, str] = {}
+        conversation = self._conversation(found)
+        whole = conversation is not None or "messages" in given.rename
+        if conversation not in (None, "messages"):
+            parts["conversation"] = new["messages"] = conversation
+        if not whole:
+            self._prompt_and_response(found, parts, new)
+        if given.answer is None and "ground_truth" not in given.rename:
+            self._truth(found, parts, new, settled=whole or given.response is not None)
+        named = given._named
+        dropped = {*named, *(("messages", parts["conversation"]) if "conversation" in parts else ())}
+        dropped |= {"answer"} if parts["response"] == "answer" else set()
+        return ChatLayout(
+            **parts,
+            rename=given.rename,
+            flags=named,
+            found=new,
+            in_text=in_text,
+            any_ending=self.reader.any_ending,
+            dropped=frozenset(dropped),
+        )
+
+    def _conversation(self, found: Found) -> str | None:
+        """The column that holds whole conversations; not one whose conversations wait for the response beside it."""
+        given, name = self.columns, found.conversation
+        if name is None:
+            return None
+        named = "prompt" if given.prompt is not None else "response" if given.response is not None else None
+        waits = [_waits(row.get(name)) for row in self.rows]
+        if given.prompt is None and waits and all(waits) and (found.response or given.response):
+            found.prompt = [name]
+            return None
+        if named is None:
+            return name
         if name == "messages":
-            return f"--response-column {self.response}"
-        return f"--answer-column {self.answer}"
+            raise InputError(
+                f'the row has a column "messages" already, which {given._how(named, getattr(given, named))} '
+                f"would overwrite; keep that one under another name: {given._how('old_messages', name)}"
+            )
+        return None
+
+    def _prompt_and_response(self, found: Found, parts: dict[str, Any], new: dict[str, str]) -> None:
+        given = self.columns
+        if given.response is None and not found.response:
+            if not (self.reader.any_ending and (given.prompt or found.prompt)):
+                given.refuse_without_response(self.names, self.rows, found)
+        elif given.response is None:
+            if len(found.response) > 1:
+                given.refuse("response", found.response, "response")
+            parts["response"] = new["response"] = found.response[0]
+        if given.prompt is None and found.prompt:
+            if len(found.prompt) > 1:
+                given.refuse("prompt", found.prompt, "prompt")
+            parts["prompt"] = new["prompt"] = found.prompt[0]
+
+    def _truth(self, found: Found, parts: dict[str, Any], new: dict[str, str], *, settled: bool) -> None:
+        """The ground truth; where the conversation was clear already, a column ``answer`` stays what it is."""
+        truths = [name for name in found.truth if name != parts["response"]]
+        if "ground_truth" in truths or (settled and "answer" in truths):
+            if new and "ground_truth" in truths:
+                new["ground_truth"] = "ground_truth"
+            return
+        reads = self.reader.reads
+        if len(truths) > 1 and reads is not None:
+            truths = [t for t in truths if t == "answer" and "answer" in reads] or truths
+        if len(truths) > 1:
+            if self.reader.reads_truth:
+                self.columns.refuse("ground truth", truths, "answer")
+            return
+        if truths:
+            parts["truth"] = new["ground_truth"] = truths[0]
 
 
-def _parsed(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The row with the columns as values that some files, CSV among them, hold as JSON text."""
-    for name in _STRUCTURED:
-        if not isinstance(written := row.get(name), str):
-            continue
-        if not written.strip():
-            row = {**row, name: None}
-            continue
-        try:
-            value, end = parse_json(written.strip())
-            if end != len(written.strip()):
-                raise InputError(f"not JSON: more after its end, from column {end + 1}")
-        except InputError as error:
-            raise InputError(f"column {quoted(name)}: {error}") from None
-        row = {**row, name: value}
-    return row
-
-
-def _messages(value: Any, role: str, column: str) -> list[Any]:
-    """The messages that a column holds, text as a plain one: a Message costs more to make and to send."""
-    if isinstance(value, str):
-        return [{"role": role, "content": value}]
-    what = f"column {quoted(column)}"
-    if isinstance(value, Mapping):
-        value = [value]
-    if not isinstance(value, list) or not value:
-        shown = "an empty list" if value == [] else "null" if value is None else type(value).__name__
-        raise InputError(f"{what} must hold text or a list of messages, not {shown}")
-    return as_messages(value, what)
-
-
-def _listing(names: Iterable[str]) -> str:
-    shown = [quoted(name)[1:-1] for name in names]
-    more = f" and {len(shown) - 12} more" if len(shown) > 12 else ""
-    return f"the columns are: {', '.join(shown[:12])}{more}" if shown else "there are no columns"
+def _waits(value: Any) -> bool:
+    """Whether a value is a list of messages whose last is not the assistant's."""
+    last = value[-1] if isinstance(value, list) and value else None
+    if not isinstance(last, Mapping):
+        return False
+    role = last.get("role", last.get("from"))
+    return role in ("user", "human", "system", "tool")
 
 
 def parse_mapping(text: str) -> tuple[str, str]:
@@ -201,3 +309,25 @@ def parse_mappings(texts: Iterable[str]) -> dict[str, str]:
         if rename.setdefault(name, column) != column:
             raise InputError(f"--map gives {quoted(name)} twice: from {rename[name]} and from {column}")
     return rename
+
+
+def sample_of_row(
+    row: Mapping[str, Any],
+    columns: Columns | Mapping[str, str] | None = None,
+    *,
+    reads: Collection[str] | None = (),
+    any_ending: bool = False,
+) -> Sample:
+    """The sample of one row by itself, its columns named or found.
+
+    ``reads`` are the names of the reward's parameters, None where they are not known. Raises InputError that
+    says what is wrong.
+
+    >>> sample_of_row({"question": "2 + 2?", "completion": "4", "answer": "4"}).ground_truth
+    '4'
+    """
+    layout = Columns.of(columns).layout([row], reader=Reader(reads=reads, any_ending=any_ending))
+    rows = layout.rows(row)
+    if len(rows) != 1:
+        raise InputError(f"the row holds {len(rows)} responses; send one a sample")
+    return layout.sample(rows[0])

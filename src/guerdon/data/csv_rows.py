@@ -56,6 +56,7 @@ def read_csv(path: Path, context: ReadContext, max_line: int = MAX_LINE) -> Iter
     An empty ``id`` is none.
     Raises InputError if the names of the columns are missing, doubled or not those that are needed.
     """
+    context.in_text = True
     # The limit belongs to the whole process, so it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_FIELD))
     text = _Text(max_line)

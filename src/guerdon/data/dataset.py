@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from guerdon.data.columns import Columns
-from guerdon.data.files import ReadContext
+from guerdon.data.columns import ANY_READER, Columns, Reader
+from guerdon.data.files import ReadContext, ReadRow
+from guerdon.data.layout import RowLayout
 from guerdon.data.rows import SHOWN, BadRow, BadRowsError, RejectedFile
 from guerdon.data.source import FileSource, RowSource, find_sources
 from guerdon.errors import InputError
@@ -18,6 +20,24 @@ from guerdon.types import Sample
 T = TypeVar("T")
 _EVERY = 1000
 """Rows between two calls of a progress callback."""
+_PEEK = 64
+"""The first rows of a file, by which its columns are found."""
+
+Convert = Callable[[RowLayout, Mapping[str, Any]], T]
+"""Makes of a row in chat form what a pass gives."""
+
+
+def _row(_: RowLayout, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    return row
+
+
+def _sample(layout: RowLayout, row: Mapping[str, Any]) -> Sample:
+    return layout.sample(row)
+
+
+def _checked_row(layout: RowLayout, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    layout.sample(row)
+    return row
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +72,46 @@ class Survey:
 class Dataset:
     """Samples from files, read anew and a row at a time in each pass; made by ``open_dataset``."""
 
-    def __init__(self, name: str, sources: list[RowSource], columns: Columns, limit: int | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        sources: list[RowSource],
+        columns: Columns,
+        limit: int | None,
+        reader: Reader = ANY_READER,
+    ) -> None:
         self.name = name
         """What to call it in messages: what it was opened as, or its only file."""
         self._sources = sources
         self._columns = columns
         self._limit = limit
+        self._reader = reader
+        self._lines: dict[str, None] = {}
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r})"
 
     def __iter__(self) -> Iterator[Sample]:
         """The samples in order; raises InputError at the first malformed row, and if there are no rows."""
-        return self._all(self._columns.sample)
+        return self._all(_sample)
+
+    @property
+    def lines(self) -> list[str]:
+        """The columns that were found in the passes so far, as ``columns: prompt=question, …``."""
+        return list(self._lines)
+
+    def read_by(self, reader: Reader, columns: Columns | None = None) -> Dataset:
+        """The same data for what a reward reads, with ``columns`` in place of its own where given."""
+        return Dataset(self.name, self._sources, columns or self._columns, self._limit, reader)
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """The rows in chat form, which ``score`` takes too, at less than half the cost of samples.
 
         Messages are not checked: this is for data that ``check`` has passed. Raises as iteration does.
         """
-        return self._all(self._columns.row)
+        return self._all(_row)
 
-    def _all(self, make: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
+    def _all(self, make: Convert[T]) -> Iterator[T]:
         empty = True
         for item in self._items(_Pass(self._sources), make):
             if isinstance(item, BadRow):
@@ -92,7 +130,7 @@ class Dataset:
         rows = bad = 0
         rejected: list[BadRow] = []
         state = _Pass(self._sources)
-        for item in self._items(state, self._columns.sample):
+        for item in self._items(state, _sample):
             rows += 1
             if isinstance(item, BadRow):
                 bad += 1
@@ -125,17 +163,17 @@ class Dataset:
         These are written to the JSON Lines file ``rejected`` with file, line, reason and row or text,
         and given to ``on_bad``. Raises BadRowsError at the end if no row was a sample.
         """
-        return self._good(self._columns.sample, rejected, on_bad)
+        return self._good(_sample, rejected, on_bad)
 
     def good_rows(
         self, *, rejected: str | Path | None = None, on_bad: Callable[[BadRow], None] | None = None
     ) -> Iterator[Mapping[str, Any]]:
         """The rows of ``samples`` in chat form, as ``rows`` gives them."""
-        return self._good(self._columns.checked, rejected, on_bad)
+        return self._good(_checked_row, rejected, on_bad)
 
     def _good(
         self,
-        make: Callable[[Mapping[str, Any]], T],
+        make: Convert[T],
         rejected: str | Path | None,
         on_bad: Callable[[BadRow], None] | None,
     ) -> Iterator[T]:
@@ -169,30 +207,51 @@ class Dataset:
             raise InputError(f"the rejected rows cannot be written to {path}, which is read from")
         return RejectedFile(path)
 
-    def _items(self, state: _Pass, make: Callable[[Mapping[str, Any]], T]) -> Iterator[T | BadRow]:
+    def _items(self, state: _Pass, make: Convert[T]) -> Iterator[T | BadRow]:
         left = self._limit
         for source in self._sources:
             if left == 0:
                 return
             context = state.begin(source, self._columns)
-            for item in source.rows(context):
-                if isinstance(item, BadRow):
-                    yield item
-                else:
-                    number, row = item
-                    try:
-                        made = make(row)
-                    except InputError as error:
-                        yield context.bad(number, str(error), row=row)
-                    else:
-                        yield made
-                if left is not None:
-                    left -= 1
-                    if left == 0:
-                        return
+            layout = None
+            items = source.rows(context)
+            while head := list(islice(items, _PEEK if left is None else min(_PEEK, left))):
+                layout = layout or self._layout(head, context)
+                for item in chain(head, items) if layout is not None else head:
+                    yield from _made(item, layout, make, context)
+                    if left is not None:
+                        left -= 1
+                        if left == 0:
+                            return
+
+    def _layout(self, head: Sequence[ReadRow], context: ReadContext) -> RowLayout | None:
+        """The layout of a file that begins with these rows; None where all of them are malformed."""
+        rows = [item[1] for item in head if not isinstance(item, BadRow)]
+        if not rows:
+            return None
+        try:
+            layout = self._columns.layout(rows, reader=self._reader, in_text=context.in_text)
+        except InputError as error:
+            raise InputError(f"{context.name}: {error}") from None
+        if (line := layout.line) is not None:
+            self._lines[line] = None
+        return layout
 
     def _no_rows(self) -> InputError:
         return InputError(f"{self.name} holds no rows")
+
+
+def _made(
+    item: ReadRow, layout: RowLayout | None, make: Convert[T], context: ReadContext
+) -> Sequence[T | BadRow]:
+    """What a pass gives for one row of a file: several things where it holds several responses."""
+    if isinstance(item, BadRow) or layout is None:
+        return [item] if isinstance(item, BadRow) else []
+    number, row = item
+    try:
+        return [make(layout, each) for each in layout.rows(row)]
+    except InputError as error:
+        return [context.bad(number, str(error), row=row)]
 
 
 class _Pass:
@@ -218,9 +277,10 @@ class _Pass:
 def open_dataset(
     source: str | Path,
     *,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, str] | None = None,
     split: str | None = None,
     limit: int | None = None,
+    reader: Reader = ANY_READER,
 ) -> Dataset:
     """The data set of a file, a folder, ``-`` for standard input, or a Hugging Face dataset.
 
@@ -230,8 +290,9 @@ def open_dataset(
     most, is held in memory. What comes through a pipe is JSON Lines unless its name says otherwise,
     and is kept in a temporary file, since a data set is read more than once.
 
-    ``columns`` says which columns make the sample, ``split`` which part of a folder or dataset is
-    read, ``limit`` how many rows, counted from the first and with malformed ones.
+    ``columns`` says which columns make the sample, as ``{"prompt": "question"}``; those that are not named
+    are found by their names. ``split`` says which part of a folder or dataset is read, ``limit`` how many
+    rows, counted from the first and with malformed ones, ``reader`` what the reward reads.
 
     Raises InputError that says what to do if there is nothing to read or ``limit`` is under 1,
     MissingExtraError where a package is missing.
@@ -240,7 +301,7 @@ def open_dataset(
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name, "sums.jsonl")
     >>> _ = path.write_text(json.dumps({"question": "2 + 2?", "reply": "4", "gold": "4"}) + "\\n")
-    >>> data = open_dataset(path, columns=Columns(prompt="question", response="reply", answer="gold"))
+    >>> data = open_dataset(path, columns={"response": "reply"})
     >>> data.check(), [sample.response for sample in data]
     (1, ['4'])
     >>> folder.cleanup()
@@ -249,4 +310,4 @@ def open_dataset(
         raise InputError(f"the limit is {limit}; give a whole number of 1 or more")
     sources = find_sources(source, split)
     name = sources[0].name if len(sources) == 1 else str(source)
-    return Dataset(name, sources, columns or Columns(), limit)
+    return Dataset(name, sources, Columns.of(columns), limit, reader)

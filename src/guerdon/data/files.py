@@ -40,6 +40,8 @@ class ReadContext:
         """Says what is wrong with a table that has these columns; None if nothing is."""
         self.lone_surrogates = lone_surrogates
         """Whether escapes in JSON may spell them, as adversarial responses in a table of cases do."""
+        self.in_text = False
+        """Whether cells are text only, as in CSV."""
         self.unit: Literal["line", "row"] = "line"
         self.position: Callable[[], int] = lambda: 0
         """How many bytes of the file have been read, or rows where its size is a number of rows."""

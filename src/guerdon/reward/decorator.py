@@ -30,6 +30,7 @@ class OptionArguments(TypedDict, total=False):
     scale: tuple[float, float] | None
     prepare: Callable[..., object] | None
     on_error: OnError
+    allow_any_ending: bool
 
 
 class Decorator(Protocol):

@@ -126,6 +126,19 @@ class RewardIdentity:
         """How many calls of an async reward may be in flight at once, where the reward says so."""
         return self.options.concurrency
 
+    @property
+    def reads(self) -> frozenset[str] | None:
+        """The names that it reads of a sample, those of its components included; None where they are not known."""
+        if not self.components:
+            return self._scorer.reads
+        parts = [component.reward.reads for component in self.components]
+        return frozenset().union(*(p for p in parts if p is not None)) if None not in parts else None
+
+    @property
+    def allows_any_ending(self) -> bool:
+        """Whether it, or one of its components, scores conversations that do not end with the assistant."""
+        return self.options.allow_any_ending or any(c.reward.allows_any_ending for c in self.components)
+
     def missing(self, samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
         """A required parameter that none of the samples supplies, with the columns that there are."""
         return self._scorer.missing(samples)

@@ -45,11 +45,16 @@ class RewardOptions:
     on_error: OnError = "result"
     """What a direct call does with an exception: a result with an ``error``, or raise it."""
 
+    allow_any_ending: bool = False
+    """Whether conversations are scored that do not end with the assistant; they are malformed samples otherwise."""
+
     def __post_init__(self) -> None:
         if self.mode not in (None, "pointwise", "batch"):
             raise BindingError(f'mode must be "pointwise" or "batch", not {self.mode!r}')
         if self.on_error not in ("result", "raise"):
             raise BindingError(f'on_error must be "result" or "raise", not {self.on_error!r}')
+        if not isinstance(self.allow_any_ending, bool):
+            raise BindingError(f"allow_any_ending must be True or False, not {self.allow_any_ending!r}")
         if self.timeout is not None and not (is_number(self.timeout) and 0 < self.timeout < math.inf):
             raise BindingError(f"timeout must be a positive number of seconds, not {self.timeout!r}")
         if self.scale is not None and not _is_scale(self.scale):

@@ -14,7 +14,7 @@ from guerdon.checks import text_of
 from guerdon.errors import DeadlineError, ExecutionError, InputError
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.outcome import Outcome, failure, pack
-from guerdon.types import EvaluateResult, Sample
+from guerdon.types import EvaluateResult, Sample, check_ending
 
 Row = tuple[int, bytes]
 Unit = list[Row]
@@ -28,6 +28,8 @@ class AsyncEvaluator(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def allows_any_ending(self) -> bool: ...
     def aevaluate(self, sample: Sample) -> Coroutine[Any, Any, EvaluateResult]: ...
     def aevaluate_batch(self, samples: Sequence[Sample]) -> Coroutine[Any, Any, list[EvaluateResult]]: ...
 
@@ -48,8 +50,23 @@ def samples_of(unit: Sequence[Row]) -> list[Sample | Outcome]:
     return found
 
 
+def _with_responses(samples: Sequence[Sample | Outcome], any_ending: bool) -> Sequence[Sample | Outcome]:
+    """The samples; one whose conversation does not end with the assistant becomes a failure."""
+    return samples if any_ending else [_ended(sample) for sample in samples]
+
+
+def _ended(sample: Sample | Outcome) -> Sample | Outcome:
+    if isinstance(sample, Sample):
+        try:
+            check_ending(sample.messages)
+        except InputError as error:
+            return failure(error.kind, str(error))
+    return sample
+
+
 def score_samples(reward: RewardFunction, samples: Sequence[Sample | Outcome]) -> list[Outcome]:
     """The outcomes of samples, those that are failures already as they stand."""
+    samples = _with_responses(samples, reward.allows_any_ending)
     good = [sample for sample in samples if isinstance(sample, Sample)]
     results = iter(
         [reward.evaluate(good[0])] if len(good) == 1 else reward.evaluate_batch(good) if good else []
@@ -61,7 +78,10 @@ async def ascore_samples(
     reward: AsyncEvaluator, samples: Sequence[Sample | Outcome], timeout: float
 ) -> list[Outcome]:
     """As ``score_samples`` for an async reward, each call ended after ``timeout`` seconds."""
+    samples = _with_responses(samples, reward.allows_any_ending)
     good = [sample for sample in samples if isinstance(sample, Sample)]
+    if not good:
+        return [sample for sample in samples if isinstance(sample, Outcome)]
     call = reward.aevaluate_batch(good) if len(good) != 1 else _single(reward, good[0])
     task = asyncio.ensure_future(call)
     try:

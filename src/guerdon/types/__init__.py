@@ -1,6 +1,6 @@
 """The nouns that flow through everything: messages, samples, results."""
 
-from guerdon.types.messages import FunctionCall, MappingModel, Message, ToolCall, as_messages
+from guerdon.types.messages import FunctionCall, MappingModel, Message, ToolCall, as_messages, check_ending
 from guerdon.types.results import (
     EvaluateResult,
     MetricResult,
@@ -24,4 +24,5 @@ __all__ = [
     "StepOutput",
     "ToolCall",
     "as_messages",
+    "check_ending",
 ]

@@ -137,3 +137,18 @@ def as_messages(value: Any, what: str = "messages") -> list[Message]:
         except TypeError:
             raise InputError(f"{what}[{i}] has a key that is not a string") from None
     return messages
+
+
+def check_ending(messages: Sequence[Message]) -> None:
+    """Raise InputError for a conversation that does not end with the assistant: it holds no response to score.
+
+    >>> check_ending([Message(role="user", content="2 + 2?")])
+    Traceback (most recent call last):
+    guerdon.errors.InputError: the conversation ends with a message of the role "user"; the last one must be the \
+assistant's, which is the response
+    """
+    if messages and (role := messages[-1].role) != "assistant":
+        raise InputError(
+            f'the conversation ends with a message of the role "{role[:40]}"; the last one must be the '
+            "assistant's, which is the response"
+        )

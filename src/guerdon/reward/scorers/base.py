@@ -42,6 +42,11 @@ class Scorer(ABC):
         """Whether a direct call gives an awaitable, as that of an async function does."""
         return self.is_async and not self.is_remote
 
+    @property
+    def reads(self) -> frozenset[str] | None:
+        """The names that it reads of a sample; None where they are not known."""
+        return None
+
     def remote_provenance(self) -> Provenance | None:
         """Name, version and parameters as a server reports them; None without a server, or if it does not answer."""
         return None

@@ -90,6 +90,11 @@ class FunctionScorer(Scorer):
         """What is called in the end."""
         return self._function
 
+    @property
+    def reads(self) -> frozenset[str]:
+        fields = self._schema.model_fields if self._schema is not None else ()
+        return frozenset({*(p.name for p in self.open_parameters()), *fields})
+
     def signature(self) -> Signature:
         return self._signature
 

@@ -89,7 +89,7 @@ class _TracedReward:
     """A reward whose coroutines show on the status page when they run."""
 
     def __init__(self, reward: RewardFunction, status: StatusPage, index: int) -> None:
-        self.name = reward.name
+        self.name, self.allows_any_ending = reward.name, reward.allows_any_ending
         self._reward, self._status, self._index = reward, status, index
 
     async def aevaluate(self, sample: Sample) -> EvaluateResult:
