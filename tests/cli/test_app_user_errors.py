@@ -78,7 +78,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "rows without messages": (
         ("score", "my_rewards.py::exact", "flat.jsonl"),
-        "--prompt-column question --response-column",
+        "say which holds it: --response-column reply",
     ),
     "a split of a file": ((*SCORE, "--split", "test"), "leave out --split test"),
     "a limit of none": ((*SCORE, "--limit", "0"), "give a whole number of 1 or more"),
@@ -87,13 +87,13 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("score", "my_rewards.py::exact", "flat.jsonl", "--prompt-column", "q", "--response-column", "reply"),
         'no column "q" (--prompt-column)',
     ),
-    "a prompt without a response": ((*SCORE, "--prompt-column", "q"), "needs --response-column too"),
+    "a prompt without a response": ((*SCORE, "--prompt-column", "q"), 'no column "q" (--prompt-column)'),
     "a map without a column": ((*SCORE, "--map", "gold"), "not of the form name=column"),
     "a map of an unknown column": ((*SCORE, "--map", "gold=g"), 'no column "g" (--map gold=g)'),
     "a map twice": ((*SCORE, "--map", "gold=a", "--map", "gold=b"), 'gives "gold" twice'),
     "an unknown group": (
         (*SCORE, "--group-by", "model"),
-        "there is no such column; the columns are: messages, id",
+        'no column "model"; the columns are: messages, id',
     ),
     "a group that was renamed": (
         (

@@ -144,9 +144,9 @@ values = st.recursive(
 names = texts.filter(lambda name: name not in ("messages", "original_messages", "metadata", "id"))
 chat_rows = st.fixed_dictionaries(
     {
-        "messages": st.lists(
-            st.fixed_dictionaries({"role": texts, "content": texts}), max_size=2
-        ).map(lambda before: [*before, {"role": "assistant", "content": "a"}]),
+        "messages": st.lists(st.fixed_dictionaries({"role": texts, "content": texts}), max_size=2).map(
+            lambda before: [*before, {"role": "assistant", "content": "a"}]
+        ),
         "ground_truth": values,
         "extra": st.dictionaries(names, values, max_size=3),
     }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from guerdon.cli.options import (
     POSITIVE,
@@ -19,6 +22,7 @@ from guerdon.settings import SETTINGS
 if TYPE_CHECKING:
     from guerdon.data.columns import Columns
     from guerdon.data.dataset import Dataset, Survey
+    from guerdon.reward.function import RewardFunction
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,11 +47,31 @@ class DataFlags:
             rename=parse_mappings(self.mapping),
         )
 
-    def open(self, source: str, limit: int | None) -> Dataset:
-        """Raises InputError where there is nothing to read."""
+    def open(
+        self,
+        source: str,
+        limit: int | None,
+        rewards: Sequence[RewardFunction],
+        besides: Sequence[str | None] = (),
+    ) -> Dataset:
+        """The data that these rewards read; columns ``besides`` have no part in a sample.
+
+        Raises InputError where there is nothing to read.
+        """
+        from guerdon.data.columns import RewardNeeds
         from guerdon.data.dataset import open_dataset
 
-        return open_dataset(source, columns=self.columns(), split=self.split, limit=limit)
+        return open_dataset(
+            source,
+            columns=self.columns(),
+            split=self.split,
+            limit=limit,
+            needs=RewardNeeds(
+                reads=_read_by(rewards),
+                besides=[name for name in besides if name is not None],
+                any_ending=any(reward.allows_any_ending for reward in rewards),
+            ),
+        )
 
     def check(self, data: Dataset) -> Survey:
         """What a pass over all rows finds, shown while it lasts.
@@ -64,6 +88,18 @@ class DataFlags:
         if survey.bad and not (self.skip_bad_rows and survey.good):
             raise BadRowsError.of(survey.rejected, survey.bad, survey.rows)
         return survey
+
+
+def say_columns(data: Dataset) -> None:
+    """Say which columns were found, where nobody named them."""
+    for line in data.lines:
+        click.echo(line, err=True)
+
+
+def _read_by(rewards: Sequence[RewardFunction]) -> frozenset[str] | None:
+    parts = [reward.reads for reward in rewards]
+    known = [part for part in parts if part is not None]
+    return frozenset[str]().union(*known) if len(known) == len(parts) else None
 
 
 data_options = option_group(

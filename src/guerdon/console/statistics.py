@@ -100,14 +100,16 @@ def levels_text(stats: Distribution) -> str:
 
 def group_pieces(groups: Groups) -> list[str]:
     """What is said of groups."""
+    by = [] if groups.by is None else [f"by {groups.by}"]
     if not groups.compared:
-        return [f"{groups.count:,}", "none has two scores to compare"]
+        return [f"{groups.count:,}", "none has two scores to compare", *by]
     return [
         f"{groups.count:,} of {figure(round(groups.mean_size, 1))} on average",
         f"std within {figure(groups.std_within)}",
         f"{percent(groups.zero_variance)} zero-variance",
         f"{percent(groups.all_low)} all lowest",
         f"{percent(groups.all_high)} all highest",
+        *by,
     ]
 
 

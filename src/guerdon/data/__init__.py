@@ -1,6 +1,6 @@
 """Loading rows and turning them into samples."""
 
-from guerdon.data.columns import Columns, Reader, parse_mapping, parse_mappings, sample_of_row
+from guerdon.data.columns import Columns, RewardNeeds, parse_mapping, parse_mappings, sample_of_row
 from guerdon.data.dataset import Dataset, ReadProgress, Survey, open_dataset
 from guerdon.data.rows import BadRow, BadRowsError
 
@@ -10,7 +10,7 @@ __all__ = [
     "Columns",
     "Dataset",
     "ReadProgress",
-    "Reader",
+    "RewardNeeds",
     "Survey",
     "open_dataset",
     "parse_mapping",

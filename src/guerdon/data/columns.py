@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
-from guerdon.data.detection import TRUTH_NAMES, Found, detect, likely_response
+from guerdon.data.detection import TRUTH_NAMES, ColumnCandidates, detect, likely_response
 from guerdon.data.gym_rollouts import PARAMS
 from guerdon.data.layout import ChatLayout, RolloutLayout, RowLayout
 from guerdon.data.paths import did_you_mean, listing, may_hold, unknown_column
@@ -18,11 +18,13 @@ _ROLES = ("prompt", "response", "answer")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reader:
+class RewardNeeds:
     """What a reward that reads the rows has to do with how they are understood."""
 
     reads: Collection[str] | None = ()
     """The names of its parameters; None where they are not known."""
+    besides: Collection[str] = ()
+    """Columns that are something else than prompt, response and truth, whatever their names: labels, say."""
     any_ending: bool = False
     """Whether it scores conversations that do not end with the assistant."""
 
@@ -32,7 +34,7 @@ class Reader:
         return self.reads is None or not TRUTH_NAMES.isdisjoint(self.reads)
 
 
-ANY_READER = Reader()
+NO_REWARD = RewardNeeds()
 """Of rows that are read for themselves."""
 
 
@@ -115,7 +117,7 @@ class Columns:
         return None
 
     def layout(
-        self, rows: Sequence[Mapping[str, Any]], *, reader: Reader = ANY_READER, in_text: bool = False
+        self, rows: Sequence[Mapping[str, Any]], *, needs: RewardNeeds = NO_REWARD, in_text: bool = False
     ) -> RowLayout:
         """How rows become samples that begin with ``rows``: the columns that are named, and those that are found.
 
@@ -125,8 +127,8 @@ class Columns:
         names = dict.fromkeys(name for row in rows for name in row if isinstance(name, str))
         self._check_named(names)
         if not self._named and PARAMS in names and any(isinstance(r.get("response"), Mapping) for r in rows):
-            return RolloutLayout(any_ending=reader.any_ending)
-        return _Search(self, names, rows, reader).layout(in_text=in_text)
+            return RolloutLayout(any_ending=needs.any_ending)
+        return _ColumnSearch(self, names, rows, needs).layout(in_text=in_text)
 
     @property
     def _named(self) -> dict[str, str]:
@@ -171,7 +173,7 @@ class Columns:
         raise InputError(f"{len(candidates)} columns may be the {what}: {both}; choose one: {ways}")
 
     def refuse_without_response(
-        self, names: Collection[str], rows: Sequence[Mapping[str, Any]], found: Found
+        self, names: Collection[str], rows: Sequence[Mapping[str, Any]], found: ColumnCandidates
     ) -> NoReturn:
         """Raise the InputError for a table in which no column is known to hold the response."""
         taken = (*found.prompt, *found.truth, *self._named)
@@ -186,17 +188,17 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _ColumnSearch:
     """Looking for the columns that nobody named."""
 
     columns: Columns
     names: Collection[str]
     rows: Sequence[Mapping[str, Any]]
-    reader: Reader
+    needs: RewardNeeds
 
     def layout(self, *, in_text: bool) -> ChatLayout:
         given = self.columns
-        found = detect(self.names, self.rows, tuple(given._named))
+        found = detect(self.names, self.rows, (*given._named, *self.needs.besides))
         parts: dict[str, Any] = {"prompt": given.prompt, "response": given.response, "truth": given.answer}
         new: dict[str, str] = {}
         conversation = self._conversation(found)
@@ -216,11 +218,11 @@ class _Search:
             flags=named,
             found=new,
             in_text=in_text,
-            any_ending=self.reader.any_ending,
+            any_ending=self.needs.any_ending,
             dropped=frozenset(dropped),
         )
 
-    def _conversation(self, found: Found) -> str | None:
+    def _conversation(self, found: ColumnCandidates) -> str | None:
         """The column that holds whole conversations; not one whose conversations wait for the response beside it."""
         given, name = self.columns, found.conversation
         if name is None:
@@ -239,10 +241,12 @@ class _Search:
             )
         return None
 
-    def _prompt_and_response(self, found: Found, parts: dict[str, Any], new: dict[str, str]) -> None:
+    def _prompt_and_response(
+        self, found: ColumnCandidates, parts: dict[str, Any], new: dict[str, str]
+    ) -> None:
         given = self.columns
         if given.response is None and not found.response:
-            if not (self.reader.any_ending and (given.prompt or found.prompt)):
+            if not (self.needs.any_ending and (given.prompt or found.prompt)):
                 given.refuse_without_response(self.names, self.rows, found)
         elif given.response is None:
             if len(found.response) > 1:
@@ -253,18 +257,20 @@ class _Search:
                 given.refuse("prompt", found.prompt, "prompt")
             parts["prompt"] = new["prompt"] = found.prompt[0]
 
-    def _truth(self, found: Found, parts: dict[str, Any], new: dict[str, str], *, settled: bool) -> None:
+    def _truth(
+        self, found: ColumnCandidates, parts: dict[str, Any], new: dict[str, str], *, settled: bool
+    ) -> None:
         """The ground truth; where the conversation was clear already, a column ``answer`` stays what it is."""
         truths = [name for name in found.truth if name != parts["response"]]
         if "ground_truth" in truths or (settled and "answer" in truths):
             if new and "ground_truth" in truths:
                 new["ground_truth"] = "ground_truth"
             return
-        reads = self.reader.reads
+        reads = self.needs.reads
         if len(truths) > 1 and reads is not None:
             truths = [t for t in truths if t == "answer" and "answer" in reads] or truths
         if len(truths) > 1:
-            if self.reader.reads_truth:
+            if self.needs.reads_truth:
                 self.columns.refuse("ground truth", truths, "answer")
             return
         if truths:
@@ -326,7 +332,7 @@ def sample_of_row(
     >>> sample_of_row({"question": "2 + 2?", "completion": "4", "answer": "4"}).ground_truth
     '4'
     """
-    layout = Columns.of(columns).layout([row], reader=Reader(reads=reads, any_ending=any_ending))
+    layout = Columns.of(columns).layout([row], needs=RewardNeeds(reads=reads, any_ending=any_ending))
     rows = layout.rows(row)
     if len(rows) != 1:
         raise InputError(f"the row holds {len(rows)} responses; send one a sample")

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from guerdon.data.columns import ANY_READER, Columns, Reader
+from guerdon.data.columns import NO_REWARD, Columns, RewardNeeds
 from guerdon.data.files import ReadContext, ReadRow
 from guerdon.data.layout import RowLayout
 from guerdon.data.rows import SHOWN, BadRow, BadRowsError, RejectedFile
@@ -78,14 +78,14 @@ class Dataset:
         sources: list[RowSource],
         columns: Columns,
         limit: int | None,
-        reader: Reader = ANY_READER,
+        needs: RewardNeeds = NO_REWARD,
     ) -> None:
         self.name = name
         """What to call it in messages: what it was opened as, or its only file."""
         self._sources = sources
         self._columns = columns
         self._limit = limit
-        self._reader = reader
+        self._reader = needs
         self._lines: dict[str, None] = {}
 
     def __repr__(self) -> str:
@@ -100,9 +100,9 @@ class Dataset:
         """The columns that were found in the passes so far, as ``columns: prompt=question, …``."""
         return list(self._lines)
 
-    def read_by(self, reader: Reader, columns: Columns | None = None) -> Dataset:
+    def for_needs(self, needs: RewardNeeds, columns: Columns | None = None) -> Dataset:
         """The same data for what a reward reads, with ``columns`` in place of its own where given."""
-        return Dataset(self.name, self._sources, columns or self._columns, self._limit, reader)
+        return Dataset(self.name, self._sources, columns or self._columns, self._limit, needs)
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """The rows in chat form, which ``score`` takes too, at less than half the cost of samples.
@@ -230,7 +230,7 @@ class Dataset:
         if not rows:
             return None
         try:
-            layout = self._columns.layout(rows, reader=self._reader, in_text=context.in_text)
+            layout = self._columns.layout(rows, needs=self._reader, in_text=context.in_text)
         except InputError as error:
             raise InputError(f"{context.name}: {error}") from None
         if (line := layout.line) is not None:
@@ -280,7 +280,7 @@ def open_dataset(
     columns: Columns | Mapping[str, str] | None = None,
     split: str | None = None,
     limit: int | None = None,
-    reader: Reader = ANY_READER,
+    needs: RewardNeeds = NO_REWARD,
 ) -> Dataset:
     """The data set of a file, a folder, ``-`` for standard input, or a Hugging Face dataset.
 
@@ -292,7 +292,7 @@ def open_dataset(
 
     ``columns`` says which columns make the sample, as ``{"prompt": "question"}``; those that are not named
     are found by their names. ``split`` says which part of a folder or dataset is read, ``limit`` how many
-    rows, counted from the first and with malformed ones, ``reader`` what the reward reads.
+    rows, counted from the first and with malformed ones, ``needs`` what the reward reads.
 
     Raises InputError that says what to do if there is nothing to read or ``limit`` is under 1,
     MissingExtraError where a package is missing.
@@ -310,4 +310,4 @@ def open_dataset(
         raise InputError(f"the limit is {limit}; give a whole number of 1 or more")
     sources = find_sources(source, split)
     name = sources[0].name if len(sources) == 1 else str(source)
-    return Dataset(name, sources, Columns.of(columns), limit, reader)
+    return Dataset(name, sources, Columns.of(columns), limit, needs)

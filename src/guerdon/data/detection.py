@@ -53,7 +53,7 @@ _LIKE_A_RESPONSE = ("respon", "complet", "output", "generat", "predict", "reply"
 
 
 @dataclass(slots=True)
-class Found:
+class ColumnCandidates:
     """The columns that may have each role; a role is clear where there is one."""
 
     conversation: str | None = None
@@ -62,7 +62,9 @@ class Found:
     truth: list[str] = field(default_factory=list)
 
 
-def detect(names: Collection[str], rows: Sequence[Mapping[str, Any]], taken: Collection[str] = ()) -> Found:
+def detect(
+    names: Collection[str], rows: Sequence[Mapping[str, Any]], taken: Collection[str] = ()
+) -> ColumnCandidates:
     """The candidates among the columns ``names``, judged by what they hold in the first ``rows``.
 
     ``taken`` are columns that have a role already.
@@ -72,7 +74,7 @@ def detect(names: Collection[str], rows: Sequence[Mapping[str, Any]], taken: Col
     (['question'], ['completion'], ['answer'])
     """
     there = [name for name in names if name not in taken]
-    found = Found()
+    found = ColumnCandidates()
     found.conversation = next((n for n in CONVERSATIONS if n in there and _converses(rows, n)), None)
     found.prompt = [n for n in PROMPTS if n in there and _holds(rows, n, _said)]
     found.response = [n for n in RESPONSES if n in there and _holds(rows, n, _answered)]
@@ -130,7 +132,9 @@ def _answered(value: Any) -> bool:
 
 def _lists_responses(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
     """Whether a column may hold lists of responses; the ``choices`` of a question are answers to choose from."""
-    return any(is_choices(row.get(name)) for row in rows) if name == "choices" else _holds(rows, name, _answered)
+    return (
+        any(is_choices(row.get(name)) for row in rows) if name == "choices" else _holds(rows, name, _answered)
+    )
 
 
 def _messages(value: list[Any]) -> bool:

@@ -24,7 +24,7 @@ _TABLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MemoryTable:
     """The rows of a table, read anew in each pass."""
 
     kind: str
@@ -32,7 +32,7 @@ class Table:
     held: Any
 
     @classmethod
-    def of(cls, value: Any) -> Table | None:
+    def of(cls, value: Any) -> MemoryTable | None:
         """The table that a value is; None where it is none. Raises InputError for several splits."""
         for package, names in _TABLES.items():
             module = sys.modules.get(package)
@@ -50,7 +50,13 @@ class Table:
         return hasattr(self.held, "num_rows") or isinstance(self.held, Sized)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return getattr(self, f"_{self.kind}_rows")()
+        read = {
+            "pandas": self._pandas_rows,
+            "polars": self._polars_rows,
+            "pyarrow": self._pyarrow_rows,
+            "datasets": self._datasets_rows,
+        }[self.kind]
+        return read()
 
     def _pandas_rows(self) -> Iterator[dict[str, Any]]:
         names = _unique([str(name) for name in self.held.columns])

@@ -73,17 +73,26 @@ class Scores(Sequence[EvaluateResult]):
     'abcd'
     """
 
-    def __init__(self, provenance: Provenance, *, text: bool = True) -> None:
+    def __init__(
+        self,
+        provenance: Provenance,
+        *,
+        text: bool = True,
+        columns: Sequence[str] = (),
+        grouped_by: str | None = None,
+    ) -> None:
         self.provenance = provenance
         self.has_text = text
         """Whether prompts, responses and ground truths are kept."""
+        self.columns = list(columns)
+        """The columns that were found and not named, as ``columns: prompt=question, …``."""
         self.seconds = 0.0
         """How long the run took."""
         self.path: Path | None = None
         """The file that the run was written to, if it was."""
         self._results = RecordBuffer()
         self._texts = RecordBuffer()
-        self._accumulator = Accumulator()
+        self._accumulator = Accumulator(grouped_by)
         self._statistics: Statistics | None = None
 
     def add(self, sample: KnownSample, outcome: Outcome, seconds: float) -> None:

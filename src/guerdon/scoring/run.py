@@ -13,23 +13,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from guerdon.data.columns import Columns
 from guerdon.errors import InputError, ResumeError, error_of_kind
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
 from guerdon.scoring.engine.base import Engine, EngineLimits, PendingSample, ScoredSample
 from guerdon.scoring.engine.factory import make_engine
 from guerdon.scoring.files import RowStream, ScoresFile
+from guerdon.scoring.grouping import Grouping
 from guerdon.scoring.outcome import Outcome, unpack
 from guerdon.scoring.process.spawner import cpu_count
 from guerdon.scoring.results import OnProgress, Scores
 from guerdon.scoring.rows import outcome_of
-from guerdon.scoring.samples import check_first_rows, pending_samples
+from guerdon.scoring.samples import check_first_rows, given_samples, pending_samples
 from guerdon.scoring.texts import NO_TEXT, length_of, text_of
 from guerdon.scoring.worker.entry import inside_worker
 from guerdon.settings import setting
 from guerdon.types import EvaluateResult
 
-_PEEK = 64
 _PROGRESS_SECONDS = 0.1
 DEFAULT_BATCH = 32
 
@@ -53,6 +54,7 @@ class RunOptions:
     batch_size: int = DEFAULT_BATCH
     on_error: str | None = None
     group_by: str | None = None
+    columns: Columns | Mapping[str, str] | None = None
     text: bool | None = None
     """None for a run that keeps neither the text of samples nor its length."""
 
@@ -73,6 +75,9 @@ class ScoringRun:
     items: Iterator[PendingSample]
     total: int | None
     workers_given: bool
+    found: list[str]
+    """The columns that were found and not named, in words."""
+    grouping: Grouping
 
     def engine(self) -> Engine:
         # What has no length is not a list, and its next item may take long to come.
@@ -81,7 +86,7 @@ class ScoringRun:
 
 def score(
     reward: Any,
-    samples: Iterable[Any],
+    samples: Any,
     *,
     timeout: float | None = None,
     workers: int | None = None,
@@ -90,6 +95,7 @@ def score(
     batch_size: int = DEFAULT_BATCH,
     on_error: str | None = None,
     group_by: str | None = None,
+    columns: Columns | Mapping[str, str] | None = None,
     output: str | Path | IO[str] | None = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -101,8 +107,9 @@ def score(
 
     ``reward`` is anything that resolves: a RewardFunction, a function in any convention, a class, a
     registered name, ``file.py::name``; further keyword arguments are its parameters. ``samples`` are
-    Sample objects, rows such as ``{"messages": […], "ground_truth": …, "id": …}``, or bare responses as
-    strings; a list or an iterator, of any length.
+    rows such as ``{"prompt": …, "response": …, "ground_truth": …}`` or ``{"messages": […], …}``, Sample
+    objects, or bare responses as strings; a list or an iterator, of any length; a pandas or polars
+    DataFrame, an Arrow table or a Hugging Face dataset; a Dataset; or the path of a file.
 
     - ``timeout``: seconds that one sample may take, 10 by default; a sample that overruns is ended and
       recorded as failed, whatever its code does. The reward may have its own default.
@@ -114,7 +121,9 @@ def score(
     - ``on_error``: ``"result"`` records failures, ``"raise"`` raises the first; by default as the reward
       says.
     - ``group_by``: the column that says which samples answer the same prompt, for the statistics;
-      ``group_id`` or ``group`` where there is one.
+      ``group_id`` or ``group`` where there is one, else samples with equal prompts are a group.
+    - ``columns``: which columns make the sample, such as ``{"prompt": "question", "response": "reply"}``;
+      those that are not named are found by their names, and ``Scores.columns`` says which.
     - ``output``: a ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet`` file that rows are written to as they
       come; ``resume`` completes one that an interrupted run left, ``overwrite`` replaces it. Or an open
       text file, which gets JSON Lines.
@@ -137,9 +146,10 @@ def score(
         on_error=on_error,
         group_by=group_by,
         text=text,
+        columns=columns,
     )
     run = _prepare(resolve(reward, **parameters), samples, options, digests=output is not None)
-    scores = Scores(run.reward.provenance, text=text)
+    scores = Scores(run.reward.provenance, text=text, columns=run.found, grouped_by=run.grouping.name)
     with contextlib.ExitStack() as stack:
         file: ScoresFile | RowStream | None = None
         resumed = 0
@@ -229,7 +239,7 @@ class _Interrupt:
         self._engine.stop()
 
 
-def stream(reward: Any, samples: Iterable[Any], **options: Any) -> Iterator[EvaluateResult]:
+def stream(reward: Any, samples: Any, **options: Any) -> Iterator[EvaluateResult]:
     """The streaming form of ``score``: results in order as they come, none of them kept.
 
     Takes the arguments of ``score`` but for those of the output file. Leaving the loop early ends the
@@ -251,7 +261,7 @@ def _results(run: ScoringRun) -> Iterator[EvaluateResult]:
             yield unpack(record.outcome, made_by)
 
 
-async def ascore(reward: Any, samples: Iterable[Any], **options: Any) -> Scores:
+async def ascore(reward: Any, samples: Any, **options: Any) -> Scores:
     """``score`` for async code: the event loop stays free. Takes the same arguments.
 
     Cancelling it takes no more samples; what is in flight ends in the background.
@@ -285,7 +295,7 @@ class _Stoppable:
         return itertools.takewhile(lambda _: not self._stop.is_set(), self._samples)
 
 
-async def astream(reward: Any, samples: Iterable[Any], **options: Any) -> AsyncIterator[EvaluateResult]:
+async def astream(reward: Any, samples: Any, **options: Any) -> AsyncIterator[EvaluateResult]:
     """The async form of ``stream``; takes the same arguments."""
     run = _prepared(reward, samples, options)
     made_by = run.reward.provenance
@@ -301,7 +311,7 @@ async def astream(reward: Any, samples: Iterable[Any], **options: Any) -> AsyncI
         engine.abort()
 
 
-def _prepared(reward: Any, samples: Iterable[Any], options: Mapping[str, Any]) -> ScoringRun:
+def _prepared(reward: Any, samples: Any, options: Mapping[str, Any]) -> ScoringRun:
     for name in ("output", "resume", "overwrite", "text", "progress"):
         if name in options:
             raise InputError(f"stream keeps nothing and takes no {name!r}; use score")
@@ -311,23 +321,16 @@ def _prepared(reward: Any, samples: Iterable[Any], options: Mapping[str, Any]) -
     return _prepare(resolve(reward, **parameters), samples, known, digests=False)
 
 
-def _prepare(
-    reward: RewardFunction, samples: Iterable[Any], options: RunOptions, digests: bool
-) -> ScoringRun:
-    if isinstance(samples, str | bytes | Mapping) or not isinstance(samples, Iterable):
-        raise InputError(
-            f"samples must be a list or an iterator of rows, not a {type(samples).__name__}; "
-            "guerdon.open_dataset reads a file"
-        )
-    total = len(samples) if isinstance(samples, Sized) else None
-    rest = iter(samples)
-    head = list(itertools.islice(rest, _PEEK))
-    check_first_rows(reward, head)
-    limits = limits_of(reward, options, total)
+def _prepare(reward: RewardFunction, samples: Any, options: RunOptions, digests: bool) -> ScoringRun:
+    given = given_samples(reward, samples, options.columns)
+    check_first_rows(reward, given.head)
+    grouping = Grouping.of(given.head, options.group_by)
+    limits = limits_of(reward, options, given.total)
     raises = (options.on_error or reward.options.on_error) == "raise"
     read_text = (lambda _: NO_TEXT) if options.text is None else text_of if options.text else length_of
-    items = pending_samples(itertools.chain(head, rest), options.group_by, digests, read_text)
-    return ScoringRun(reward, limits, raises, items, total, options.workers is not None)
+    items = pending_samples(given.rows, grouping, digests, read_text)
+    workers_given = options.workers is not None
+    return ScoringRun(reward, limits, raises, items, given.total, workers_given, given.found, grouping)
 
 
 def limits_of(reward: RewardFunction, options: RunOptions, total: int | None) -> EngineLimits:

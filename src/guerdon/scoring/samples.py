@@ -1,20 +1,112 @@
-"""Rows, Samples and bare responses read as the samples of a run."""
+"""What a run is given - rows, Samples, bare responses, tables, data sets, paths - read as its samples."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from guerdon.data.columns import Columns, RewardNeeds
+from guerdon.data.dataset import Dataset, open_dataset
+from guerdon.data.layout import ChatLayout, RowLayout
+from guerdon.data.tables import MemoryTable, not_rows
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.binding.signature import missing_parameter
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.engine.base import PendingSample
-from guerdon.scoring.outcome import failure
+from guerdon.scoring.grouping import Grouping
+from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.rows import digest_of
 from guerdon.scoring.texts import NO_TEXT, SampleText
-from guerdon.types import Sample
+from guerdon.types import Sample, check_ending
 
-_GROUP_COLUMNS = ("group_id", "group")
+_PEEK = 64
+"""The first rows, by which columns are found and missing parameters are noticed."""
+
+
+@dataclass(slots=True)
+class GivenSamples:
+    """The samples of a run, their first ones looked at."""
+
+    rows: Iterator[Any]
+    """Samples and rows in chat form, and the failures of what is neither."""
+    total: int | None
+    """How many there are, where that is known."""
+    head: list[Any]
+    """The first of ``rows``."""
+    found: list[str] = field(default_factory=list)
+    """The columns that were found, as ``columns: prompt=question, …``."""
+
+
+def given_samples(reward: RewardFunction, samples: Any, columns: Any) -> GivenSamples:
+    """The samples of whatever ``score`` takes; raises InputError where nothing of it can be scored."""
+    needs = needs_of(reward)
+    named = None if columns is None else Columns.of(columns)
+    if isinstance(samples, str | Path):
+        samples = _opened(samples, named, needs)
+    if isinstance(samples, Dataset):
+        data = samples.for_needs(needs, named)
+        return _peeked(data.rows(), None, ChatLayout(), data)
+    samples = MemoryTable.of(samples) or samples
+    if isinstance(samples, MemoryTable):
+        total = len(samples) if samples.sized else None
+    elif (problem := not_rows(samples)) is not None:
+        raise InputError(problem)
+    else:
+        total = len(samples) if isinstance(samples, Sized) else None
+    rest = iter(samples)
+    head = list(itertools.islice(rest, _PEEK))
+    rows = [row for row in head if isinstance(row, Mapping) and not isinstance(row, Sample)]
+    layout = (named or Columns.of(None)).layout(rows, needs=needs) if rows else ChatLayout()
+    return _peeked(_in_chat_form(itertools.chain(head, rest), layout), total, layout)
+
+
+def needs_of(reward: RewardFunction) -> RewardNeeds:
+    """What rows have to be read for."""
+    return RewardNeeds(reads=reward.reads, any_ending=reward.allows_any_ending)
+
+
+def _opened(source: str | Path, columns: Columns | None, needs: RewardNeeds) -> Dataset:
+    """The data set of a path, checked as a whole."""
+    if isinstance(source, str) and (not source or "\n" in source or not _exists(source)):
+        raise InputError(
+            f"there is no file {source[:80]!r}; samples are a path, rows, a table or a data set, and one response "
+            "goes into a list: [text]"
+        )
+    data = open_dataset(source, columns=columns, needs=needs)
+    data.check()
+    return data
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long for a path, or a NUL byte
+        return False
+
+
+def _peeked(
+    rows: Iterator[Any], total: int | None, layout: RowLayout, data: Dataset | None = None
+) -> GivenSamples:
+    head = list(itertools.islice(rows, _PEEK))
+    line = layout.line
+    found = data.lines if data is not None else [line] if line is not None else []
+    return GivenSamples(itertools.chain(head, rows), total, head, found)
+
+
+def _in_chat_form(given: Iterable[Any], layout: RowLayout) -> Iterator[Any]:
+    for row in given:
+        if isinstance(row, str):
+            yield {"messages": [{"role": "assistant", "content": row}]}
+        elif isinstance(row, Sample) or not isinstance(row, Mapping):
+            yield row
+        else:
+            try:
+                yield from layout.rows(row)
+            except InputError as error:
+                yield failure(error.kind, str(error))
 
 
 def check_first_rows(reward: RewardFunction, head: list[Any]) -> None:
@@ -23,7 +115,10 @@ def check_first_rows(reward: RewardFunction, head: list[Any]) -> None:
     first: InputError | None = None
     for row in head:
         try:
-            good.append(_as_sample(row))
+            sample = _as_sample(row)
+            if not reward.allows_any_ending:
+                check_ending(sample.messages)
+            good.append(sample)
         except InputError as error:
             first = first or error
     if first is not None and not good:
@@ -34,16 +129,14 @@ def check_first_rows(reward: RewardFunction, head: list[Any]) -> None:
 
 
 def _as_sample(row: Any) -> Sample:
-    return row if isinstance(row, Sample) else Sample.from_row(_as_row(row))
-
-
-def _as_row(row: Any) -> Any:
-    return {"messages": [{"role": "assistant", "content": row}]} if isinstance(row, str) else row
+    if isinstance(row, Outcome):
+        raise InputError(row.error or "")
+    return row if isinstance(row, Sample) else Sample.from_row(row)
 
 
 def pending_samples(
     rows: Iterable[Any],
-    group_by: str | None,
+    grouping: Grouping | None,
     digests: bool,
     read_text: Callable[[Any], SampleText] = lambda _: NO_TEXT,
 ) -> Iterator[PendingSample]:
@@ -51,14 +144,15 @@ def pending_samples(
 
     A row that is not a row comes as the failure that says so.
     """
-    for position, given in enumerate(rows):
-        row = _as_row(given)
+    for position, row in enumerate(rows):
         identity: Any
-        columns: Mapping[Any, Any]
+        if isinstance(row, Outcome):
+            yield PendingSample(position, row, position, "" if digests else None)
+            continue
         if isinstance(row, Sample):
-            identity, columns = row.id, row.metadata
+            identity = row.id
         elif isinstance(row, Mapping):
-            identity, columns = row.get("id"), row
+            identity = row.get("id")
         else:
             error = f"a row must be an object with messages, not {type(row).__name__}"
             yield PendingSample(position, failure(InputError.kind, error), position, "" if digests else None)
@@ -69,23 +163,10 @@ def pending_samples(
             identity = str(identity) if isinstance(identity, str) else int(identity)
         try:
             digest = digest_of(row) if digests else None
+            group = None if grouping is None else grouping.group(row)
         except RecursionError:
             yield PendingSample(
                 position, failure(InputError.kind, "the row is nested too deep"), identity, ""
             )
             continue
-        yield PendingSample(position, row, identity, digest, _group_of(columns, group_by), read_text(row))
-
-
-def _group_of(columns: Mapping[Any, Any], group_by: str | None) -> Any:
-    names = _GROUP_COLUMNS if group_by is None else (group_by,)
-    nested = columns.get("metadata")
-    if nested is None and group_by is None and "group_id" not in columns and "group" not in columns:
-        return None
-    for name in names:
-        value = columns.get(name)
-        if value is None and isinstance(nested, Mapping):
-            value = nested.get(name)
-        if value is not None:
-            return value if isinstance(value, str | int | float) else str(value)
-    return None
+        yield PendingSample(position, row, identity, digest, group, read_text(row))

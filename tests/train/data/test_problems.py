@@ -37,7 +37,8 @@ def write(path: Path, rows: list[Any]) -> Path:
          {"question": "2+2?", "answer": "4"}),
         # TRL, plain and conversational
         ({"prompt": "2+2?", "level": 1}, {}, "2+2?", {"level": 1}),
-        ({"prompt": [SYSTEM, USER], "gold": "4"}, {}, [SYSTEM, USER], {"gold": "4"}),
+        ({"prompt": [SYSTEM, USER], "gold": "4"}, {}, [SYSTEM, USER],
+         {"gold": "4", "ground_truth": "4"}),
         # Reward Kit, also with an answer at the end
         ({"messages": [USER], "ground_truth": "4"}, {}, [USER], {"ground_truth": "4"}),
         ({"messages": [USER, SAID], "ground_truth": "4"}, {}, [USER], {"ground_truth": "4"}),
@@ -117,7 +118,7 @@ def test_where_there_are_no_data(here: Path, keys: dict[str, Any], says: str) ->
 @pytest.mark.parametrize(
     ("row", "keys", "says"),
     [
-        ({"text": "a"}, {}, "name it: training.prompt_column=…"),
+        ({"text": "a"}, {}, 'no column "prompt"; the columns are: text'),
         ({"prompt": "  "}, {}, 'column "prompt" is empty'),
         ({"prompt": None}, {}, "is null: every row needs a prompt"),
         ({"messages": [SAID]}, {}, "holds no message to answer"),

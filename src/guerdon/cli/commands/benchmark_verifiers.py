@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guerdon.cli.data_options import DataFlags, data_options
+from guerdon.cli.data_options import DataFlags, data_options, say_columns
 from guerdon.cli.options import POSITIVE, check_variables, option
 from guerdon.cli.reward_options import find_reward, reward_options
 from guerdon.cli.scoring_run import threshold_option
@@ -139,9 +139,8 @@ def _own_rows(request: BenchmarkRequest, source: str) -> Suite:
     from guerdon.data.source import REJECTED
 
     with prints_to_stderr():
-        for reward in request.rewards:
-            find_reward(reward, request.parameters)
-    data = request.flags.open(source, None)
+        rewards = [find_reward(reward, request.parameters) for reward in request.rewards]
+    data = request.flags.open(source, None, rewards, [request.label, request.kind_column])
     survey = request.flags.check(data)
     rejected = Path(suite_name(source) + REJECTED)
     rows = data.good_rows(rejected=rejected) if request.flags.skip_bad_rows else data.rows()
@@ -150,9 +149,11 @@ def _own_rows(request: BenchmarkRequest, source: str) -> Suite:
     measured = [
         CatalogueVerifier(reward, reward, request.parameters, request.threshold) for reward in request.rewards
     ]
-    return labelled(
+    suite = labelled(
         rows, measured, label=request.label, kind=request.kind_column, name=suite_name(source), title=source
     )
+    say_columns(data)
+    return suite
 
 
 def _list(request: BenchmarkRequest) -> None:

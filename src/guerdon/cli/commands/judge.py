@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guerdon.cli.data_options import DataFlags
+from guerdon.cli.data_options import DataFlags, say_columns
 from guerdon.cli.options import debug_option, option
 from guerdon.cli.reward_options import find_reward, reward_argument
 from guerdon.cli.scoring_run import (
@@ -125,8 +125,8 @@ def _prepare(request: ScoringRequest, column: str, report: str | None) -> Calibr
         raise InputError("--skip-bad-rows: a calibration leaves no rows out; mend the malformed rows")
     reward = find_reward(request.reward, request.parameters)
     _check_report(report, request)
-    flags, pairs = _flags(request)
-    data = flags.open(request.data, request.limit)
+    flags, pairs = _flags(request, column)
+    data = flags.open(request.data, request.limit, [reward], [column])
     request.check_output(data)
     flags.check(data)
     labels = read_labels(data.rows(), column, pairs=pairs)
@@ -138,6 +138,7 @@ def _prepare(request: ScoringRequest, column: str, report: str | None) -> Calibr
     rows = CountedRows(
         per_label * len(labels.values), lambda: _rows(data, column, pairs=pairs, compares=compares)
     )
+    say_columns(data)
     job = ScoringJob(request=request, reward=reward, rows=rows, title="judging", on_error="result")
     return CalibrationRun(job=job, data=data, labels=labels, rows_per_label=per_label)
 
@@ -163,14 +164,14 @@ def _check_report(report: str | None, request: ScoringRequest) -> None:
         raise InputError(f"{report} exists already; replace it with --overwrite")
 
 
-def _flags(request: ScoringRequest) -> tuple[DataFlags, bool]:
+def _flags(request: ScoringRequest, label: str) -> tuple[DataFlags, bool]:
     """The flags to read the data by, and whether it holds pairs: a prompt, response_a and response_b."""
     flags = request.flags
     if flags.response_column is not None:
         return flags, False
     paired = replace(flags, prompt_column=flags.prompt_column or "prompt", response_column="response_a")
     try:
-        row = next(iter(paired.open(request.data, 1).rows()))
+        row = next(iter(paired.open(request.data, 1, [], [label]).rows()))
     except InputError:  # no such columns: whatever is wrong is said of the rows as they are
         return flags, False
     nested = row.get("metadata")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guerdon.cli.data_options import DataFlags, LimitFlags
+from guerdon.cli.data_options import DataFlags, LimitFlags, say_columns
 from guerdon.cli.options import POSITIVE, LineSeparated, check_variables, option
 from guerdon.cli.reward_options import RewardArgument, find_reward
 from guerdon.cli.scoring_run import sample_options
@@ -65,8 +65,9 @@ def preview(
     check_variables()
     with prints_to_stderr():
         found = _rewards(rewards, folders, parameters)
-        data = flags.open(source, max_samples)
+        data = flags.open(source, max_samples, list(found.values()))
         flags.check(data)
+        say_columns(data)
         samples = list(data.samples() if flags.skip_bad_rows else data)
         scores = {
             name: score(reward, samples, **limits.options(), on_error="result")

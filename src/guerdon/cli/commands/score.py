@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guerdon.cli.data_options import DataFlags
+from guerdon.cli.data_options import DataFlags, say_columns
 from guerdon.cli.options import option
 from guerdon.cli.reward_options import find_reward, reward_argument
 from guerdon.cli.scoring_run import CountedRows, ScoringJob, ScoringRequest, scoring_options
@@ -46,7 +46,7 @@ class _ScoreRun:
     "--group-by",
     metavar="COLUMN",
     help="For the statistics, the column that groups samples of the same prompt; "
-    "by default group_id or group.",
+    "by default group_id or group, else equal prompts.",
 )
 @click.pass_context
 def score(context: click.Context, /, request: ScoringRequest, group_by: str | None) -> None:
@@ -56,9 +56,10 @@ def score(context: click.Context, /, request: ScoringRequest, group_by: str | No
 
     Score every row of DATA with REWARD, and show statistics of the scores.
 
-    DATA is a file (JSON Lines, JSON, CSV, Parquet or Arrow), a folder of such files, the id of a Hugging Face
-    dataset, or - for standard input. Rows are in chat form, with a column messages, or options map their
-    columns. All rows are checked before the first is scored.
+    DATA is a file (JSON Lines, JSON, CSV, TSV, Parquet, Arrow or a log of Inspect), a folder of such files, the
+    id of a Hugging Face dataset, or - for standard input. Its columns are found by their names, such as question,
+    completion and answer, and a line says which; options name others. All rows are checked before the first is
+    scored.
 
     Exits with status 1 if every sample failed, with 2 after an error before the first sample was scored, and with
     130 after Ctrl-C; the output file keeps what was scored until then.
@@ -82,12 +83,13 @@ def _prepare(request: ScoringRequest, group_by: str | None) -> _ScoreRun:
     """Check the request, the quickest checks first."""
     request.check()
     reward = find_reward(request.reward, request.parameters)
-    data = request.flags.open(request.data, request.limit)
+    data = request.flags.open(request.data, request.limit, [reward])
     request.check_output(data)
     rejected = _rejected_file(request) if request.flags.skip_bad_rows else None
     survey = request.flags.check(data)
     if group_by is not None:
         _check_group(group_by, request.flags, data)
+    say_columns(data)
     read = partial(data.good_rows, rejected=rejected) if rejected is not None else data.rows
     job = ScoringJob(request=request, reward=reward, rows=CountedRows(survey.good, read), group_by=group_by)
     return _ScoreRun(job=job, data=data, survey=survey, rejected=rejected)
@@ -104,12 +106,14 @@ def _rejected_file(request: ScoringRequest) -> Path:
 
 
 def _check_group(column: str, flags: DataFlags, data: Dataset) -> None:
+    from guerdon.data.paths import may_hold, unknown_column
+
     names: dict[str, None] = {}
     for row in itertools.islice(data.good_rows(), _PEEK):
         names.update(dict.fromkeys(map(str, row)))
         if isinstance(nested := row.get("metadata"), Mapping):
             names.update(dict.fromkeys(map(str, nested)))
-    if column in names:
+    if may_hold(names, column):
         return
     columns = flags.columns()
     if column in (columns.prompt, columns.response, columns.answer, *columns.rename.values()):
@@ -117,7 +121,8 @@ def _check_group(column: str, flags: DataFlags, data: Dataset) -> None:
             f"--group-by {column}: that column is mapped to another name; keep its own name as well: "
             f"--map {column}={column}"
         )
-    raise InputError(f"--group-by {column}: there is no such column; the columns are: {', '.join(names)}")
+    if column != "prompt":
+        raise InputError(f"--group-by: {unknown_column(column, names)}")
 
 
 # After the run.

@@ -13,6 +13,7 @@ from typing import Any
 from guerdon.scoring.statistics.correlation import rank_correlation
 from guerdon.scoring.statistics.findings import findings
 from guerdon.scoring.statistics.summary import (
+    EQUAL_PROMPTS,
     Distribution,
     Groups,
     Histogram,
@@ -61,6 +62,7 @@ class Accumulator:
         "_component_values",
         "_components_left_out",
         "_failures",
+        "_grouped_by",
         "_groups",
         "_lengths",
         "_members",
@@ -71,7 +73,9 @@ class Accumulator:
         "_total",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, grouped_by: str | None = None) -> None:
+        """``grouped_by`` says in words what makes samples a group."""
+        self._grouped_by = grouped_by
         self._scores = array("d")
         self._seconds = array("d")
         self._lengths = array("d")  # of each score, NaN where it is unknown; empty until one is known
@@ -173,11 +177,19 @@ class Accumulator:
             failures=dict(sorted(self._failures.items(), key=lambda item: -item[1])),
             components={name: Distribution(**_numbers(v)) for name, v in self._component_values.items()},
             components_left_out=self._components_left_out,
-            groups=_grouped(self._scores, self._members, len(self._groups)) if self._groups else None,
+            groups=self._group_numbers(),
             seconds=_timing(self._seconds) if self._seconds else None,
             lengths=_measured(self._lengths, self._scores) if self._lengths else None,
         )
         return replace(numbers, _findings=tuple(findings(numbers)))
+
+    def _group_numbers(self) -> Groups | None:
+        if not self._groups:
+            return None
+        groups = _grouped(self._scores, self._members, len(self._groups))
+        if not groups.compared and self._grouped_by == EQUAL_PROMPTS:
+            return None  # nobody said that there are groups, and no prompt comes twice
+        return replace(groups, by=self._grouped_by)
 
 
 def _numbers(values: array[float]) -> dict[str, Any]:

@@ -21,6 +21,10 @@ Code = Literal[
 Severity = Literal["notice", "warning", "critical"]
 
 
+EQUAL_PROMPTS = "equal prompts"
+"""``Groups.by`` where nothing but the prompts says which samples belong together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something to know about a run's scores, with the advice that goes with it."""
@@ -100,6 +104,8 @@ class Groups:
     """The share of groups whose scores are all at the highest score of the run."""
     std_within: float
     """Standard deviation around the mean of each group, pooled over the compared groups."""
+    by: str | None = None
+    """What makes samples a group: ``column group_id``, say, or ``equal prompts``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

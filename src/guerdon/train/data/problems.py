@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from guerdon.data.columns import NO_REWARD, RewardNeeds
 from guerdon.data.dataset import open_dataset
 from guerdon.data.rows import SHOWN, BadRow, BadRowsError
 from guerdon.errors import InputError
@@ -68,9 +69,11 @@ def load_problems(
     """
     where = _places(config)
     learnt = (
-        _Rows.from_arithmetic() if where.train == _MADE else _read(where.train, where.train_split, config)
+        _Rows.from_arithmetic()
+        if where.train == _MADE
+        else _read(where.train, where.train_split, config, reward)
     )
-    held_out = _Rows() if where.test is None else _read(where.test, where.test_split, config)
+    held_out = _Rows() if where.test is None else _read(where.test, where.test_split, config, reward)
     _check({where.train: learnt, f"{where.test} (held out)": held_out}, reward, rejected)
     train, test = list(learnt.good.values()), list(held_out.good.values())
     random.Random(seed).shuffle(train)
@@ -160,7 +163,7 @@ class _Rows:
         return cls(dict(enumerate(arithmetic(), start=1)))
 
 
-def _read(place: str, split: str | None, config: TrainingConfig) -> _Rows:
+def _read(place: str, split: str | None, config: TrainingConfig, reward: RewardFunction | None) -> _Rows:
     columns = PromptColumns(
         prompt=config.prompt_column,
         answer=config.answer_column,
@@ -168,7 +171,7 @@ def _read(place: str, split: str | None, config: TrainingConfig) -> _Rows:
         system_prompt=config.system_prompt,
     )
     try:
-        data = open_dataset(place, columns=columns, split=split)
+        data = open_dataset(place, columns=columns, split=split, needs=_reader(reward))
     except InputError as error:
         raise InputError(_without_flags(str(error)) + _named_source(place), place=place) from error
     rows = _Rows()
@@ -179,6 +182,10 @@ def _read(place: str, split: str | None, config: TrainingConfig) -> _Rows:
     except BadRowsError:
         pass  # all of them are; they are listed in full with the others
     return rows
+
+
+def _reader(reward: RewardFunction | None) -> RewardNeeds:
+    return NO_REWARD if reward is None else RewardNeeds(reads=reward.reads)
 
 
 def _named_source(place: str) -> str:
