@@ -22,6 +22,7 @@ from guerdon.scoring.process.program import WorkerProgram
 from guerdon.scoring.worker.async_loop import AsyncLoop
 from guerdon.scoring.worker.connection import receive, resident_bytes
 from guerdon.scoring.worker.sync_loop import score_units
+from guerdon.types import Sample
 
 if TYPE_CHECKING:
     from guerdon.reward.function import RewardFunction
@@ -54,6 +55,8 @@ def main(fd: int, status_fd: int, parent: int) -> None:
         try:
             reward = _load(load)
             reward.prepare()
+            # pydantic builds its validators at the first use, which is no part of the first sample's time.
+            Sample.from_row({"messages": [{"role": "assistant", "content": ""}]})
         except (Exception, SystemExit) as error:  # the edge: the parent raises it for the whole run
             message = str(error) if isinstance(error, RewardError) else text_of(error)
             connection.sendall(frame(("load_failed", kind_of(error), message)))
