@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from guerdon.reward.function import RewardFunction
     from guerdon.reward.registry import get_reward_function, register_reward_function
     from guerdon.reward.scorers.base import Scorer
+    from guerdon.scoring.reading import read_scores
     from guerdon.scoring.results import Scores
     from guerdon.scoring.run import ascore, astream, score, stream
     from guerdon.serve.client.async_client import AsyncRewardClient
@@ -69,6 +70,7 @@ _HOMES = {
     "guerdon.reward.decorator": ("reward_function",),
     "guerdon.reward.function": ("RewardFunction",),
     "guerdon.reward.registry": ("get_reward_function", "register_reward_function"),
+    "guerdon.scoring.reading": ("read_scores",),
     "guerdon.scoring.results": ("Scores",),
     "guerdon.scoring.run": ("ascore", "astream", "score", "stream"),
     "guerdon.serve.client.async_client": ("AsyncRewardClient",),
@@ -120,6 +122,7 @@ __all__ = [
     "normalize",
     "open_dataset",
     "product",
+    "read_scores",
     "register_reward_function",
     "reward_function",
     "score",

@@ -59,8 +59,8 @@ class InspectedSample:
         return "   ".join([score, *(f"{name} {figure(part)}" for name, part in self.components.items())])
 
 
-def print_inspected(one: InspectedSample, console: Console, limit: int = TEXT_LIMIT) -> None:
-    """One sample, after an empty line."""
+def print_inspected(one: InspectedSample, console: Console, limit: int | None = TEXT_LIMIT) -> None:
+    """One sample, after an empty line; its texts whole where ``limit`` is None."""
     console.print()
     verdict = f"{one.name}   {one.verdict}" if one.name else one.verdict
     print_labelled(console, one.label, verdict, style="bold" if one.error is None else "red")

@@ -34,7 +34,7 @@ def print_heading(console: Console, title: str) -> None:
 
 
 def print_labelled(
-    console: Console, label: str, text: str, limit: int = 10 * REASON_LIMIT, style: str = ""
+    console: Console, label: str, text: str, limit: int | None = 10 * REASON_LIMIT, style: str = ""
 ) -> None:
     """A label, and beside it a text of any origin, cut to ``limit`` characters and wrapped in its own column."""
     labelled(console, one_line(label, LABEL, console), Text(block(text, limit, console), style=style))

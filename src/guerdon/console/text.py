@@ -81,11 +81,12 @@ def one_line(text: str, limit: int, console: Console) -> str:
     return clean(cut(text.replace("\n", " ").strip(), limit), console)
 
 
-def block(text: str, limit: int, console: Console) -> str:
-    """Some lines, or a word about why there is nothing to see."""
+def block(text: str, limit: int | None, console: Console) -> str:
+    """Some lines, all of them where ``limit`` is None, or a word about why there is nothing to see."""
     if not text.strip():
         return f"({len(text):,} blank characters)" if text else "(empty)"
-    return clean(cut(text.strip("\n"), limit), console)
+    text = text.strip("\n")
+    return clean(text if limit is None else cut(text, limit), console)
 
 
 def duration(seconds: float, *, ascii_only: bool = False) -> str:

@@ -273,6 +273,13 @@ class Scores(Sequence[EvaluateResult]):
             text = SampleText(*next(texts)) if self.has_text else None
             yield row_of(identity, Outcome(*outcome), seconds, self.provenance, text=text, group=group)
 
+    def row_at(self, position: int) -> dict[str, Any]:
+        """The row of the sample at a position."""
+        one = self.sample(position)
+        outcome = Outcome(*self._results[position][1])
+        text = one.text if self.has_text else None
+        return row_of(one.id, outcome, one.seconds, self.provenance, text=text, group=one.group)
+
     def write(self, path: str | Path) -> Path:
         """Write the rows to a ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet`` file that does not exist yet.
 
