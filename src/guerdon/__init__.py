@@ -15,6 +15,7 @@ from guerdon.scoring import hooks as display_hooks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from guerdon.data import open_dataset
     from guerdon.errors import RewardError
@@ -182,6 +183,13 @@ def _render_html(shown: Any) -> str:
     return scores_html(shown)
 
 
+def _scoring_progress(wanted: bool) -> AbstractContextManager[Any]:
+    from guerdon.console.job_progress import scoring_progress
+
+    return scoring_progress(wanted)
+
+
+display_hooks.scoring_progress = _scoring_progress
 display_hooks.render_text = _render_text
 display_hooks.render_html = _render_html
 hooks.make_adapter = _make_adapter

@@ -20,7 +20,7 @@ import pytest
 
 import guerdon
 from guerdon.errors import InputError, ResumeError
-from guerdon.scoring.results import Progress
+from guerdon.scoring.progress import Progress
 from guerdon.scoring.rows import digest_of
 
 

@@ -12,7 +12,7 @@ import guerdon
 from guerdon.errors import InputError, MissingExtraError, NotApplicableError
 from guerdon.scoring.buffer import RecordBuffer
 from guerdon.scoring.outcome import Outcome
-from guerdon.scoring.results import Progress
+from guerdon.scoring.progress import Progress
 
 
 def mixed(response: str, **columns: Any) -> Any:

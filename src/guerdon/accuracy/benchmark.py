@@ -22,7 +22,7 @@ from guerdon.accuracy.verifier import (
     slug,
 )
 from guerdon.errors import CrashError, DeadlineError, InputError, RewardError
-from guerdon.scoring.results import Progress
+from guerdon.scoring.progress import Progress
 
 Show = Callable[[str, str, Progress], None]
 """Called with the suite, the verifier and how far it is."""

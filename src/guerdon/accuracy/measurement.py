@@ -10,7 +10,7 @@ from guerdon.accuracy.confusion import ConfusionCounts
 from guerdon.accuracy.suite import LabelledCase
 from guerdon.accuracy.verifier import Verifier
 from guerdon.errors import InputError
-from guerdon.scoring.results import OnProgress
+from guerdon.scoring.progress import OnProgress
 from guerdon.scoring.run import score
 from guerdon.types import EvaluateResult, Sample
 
@@ -112,7 +112,7 @@ def measure(
         workers=workers,
         on_error="result",
         text=False,
-        progress=progress,
+        progress=progress or False,
     )
     found = Measurement(suite, verifier.label, verifier.catalogue, verifier.version, data)
     for case, result in zip(cases, scores, strict=True):

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from guerdon.cli.output import ProgressBar
     from guerdon.data.dataset import Dataset
     from guerdon.reward.function import RewardFunction
-    from guerdon.scoring.results import Progress, Scores
+    from guerdon.scoring.progress import Progress
+    from guerdon.scoring.results import Scores
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -194,10 +195,10 @@ class ScoringJob:
                 return interrupt.scores
 
     def _show(self, bar: ProgressBar, progress: Progress) -> None:
+        from guerdon.console.job_progress import show_scoring
+
         self.resumed = progress.resumed
-        notes = [] if progress.mean is None else [f"mean {progress.mean:.3f}"]
-        notes += [f"{progress.failed:,} failed"] if progress.failed else []
-        bar.count(progress.done, len(self.rows), "  ".join(notes), before=progress.resumed)
+        show_scoring(bar, progress)
 
     def say_interrupted(self, context: click.Context, done: int) -> int:
         """Say how many samples are scored and how to continue; gives the exit status."""

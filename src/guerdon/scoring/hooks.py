@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 render_text: Callable[[Any], str] | None = None
@@ -10,6 +11,9 @@ render_text: Callable[[Any], str] | None = None
 
 render_html: Callable[[Any], str] | None = None
 """Scores, SampleResults or a SampleResult as HTML for a notebook."""
+
+scoring_progress: Callable[[bool], AbstractContextManager[Any]] | None = None
+"""Makes what ``score`` calls with a Progress; called with whether the caller asked for it."""
 
 
 def shown_as_text(shown: Any) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, overload
 
@@ -14,6 +13,7 @@ from guerdon.scoring import hooks
 from guerdon.scoring.buffer import RecordBuffer
 from guerdon.scoring.files import write_rows
 from guerdon.scoring.outcome import Outcome, unpack
+from guerdon.scoring.progress import Progress
 from guerdon.scoring.rows import row_of
 from guerdon.scoring.selection import FailureGroup, SampleResult, SampleResults, ScoreGroup
 from guerdon.scoring.statistics.accumulator import Accumulator
@@ -40,22 +40,6 @@ class KnownSample(Protocol):
     def digest(self) -> str | None: ...
     @property
     def text(self) -> SampleText: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run is."""
-
-    done: int
-    """Samples that have a verdict, those of an earlier run that was resumed among them."""
-    resumed: int
-    total: int | None
-    """How many samples there are, where that is known."""
-    failed: int
-    mean: float | None
-    """Mean score so far."""
-    seconds: float
-    """Since the run started."""
 
 
 class Scores(Sequence[EvaluateResult]):
@@ -319,6 +303,3 @@ class Scores(Sequence[EvaluateResult]):
 
     def _repr_html_(self) -> str:
         return hooks.shown_as_html(self)
-
-
-OnProgress = Callable[[Progress], None]

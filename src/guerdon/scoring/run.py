@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import signal
 import threading
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sized
@@ -20,10 +19,15 @@ from guerdon.reward.registry import resolve
 from guerdon.scoring.engine.base import Engine, EngineLimits, PendingSample, ScoredSample
 from guerdon.scoring.engine.factory import make_engine
 from guerdon.scoring.files import RowStream, ScoresFile
+<<<<<<< HEAD
 from guerdon.scoring.grouping import Grouping
+=======
+from guerdon.scoring.interrupts import GracefulInterrupt
+>>>>>>> 0360fbd (guerdon.score shows a progress bar in terminals and notebooks)
 from guerdon.scoring.outcome import Outcome, unpack
 from guerdon.scoring.process.spawner import cpu_count
-from guerdon.scoring.results import OnProgress, Scores
+from guerdon.scoring.progress import OnProgress, shown_progress
+from guerdon.scoring.results import Scores
 from guerdon.scoring.rows import outcome_of
 from guerdon.scoring.samples import check_first_rows, given_samples, pending_samples
 from guerdon.scoring.texts import NO_TEXT, length_of, text_of
@@ -100,7 +104,7 @@ def score(
     resume: bool = False,
     overwrite: bool = False,
     text: bool = True,
-    progress: OnProgress | None = None,
+    progress: OnProgress | bool | None = None,
     **parameters: Any,
 ) -> Scores:
     """Score many samples; works in a thread, a notebook and a script without a ``__main__`` guard.
@@ -128,7 +132,8 @@ def score(
       come; ``resume`` completes one that an interrupted run left, ``overwrite`` replaces it. Or an open
       text file, which gets JSON Lines.
     - ``text``: whether rows and scores keep the samples' prompts, responses and ground truths.
-    - ``progress``: called about ten times a second with a Progress.
+    - ``progress``: whether a bar is shown, by default in terminals and notebooks; or a function that is
+      called about ten times a second with a Progress.
 
     Raises BindingError, ResolutionError or InputError before anything runs; ResumeError where the file
     was made from another reward, version or data; Interrupted on Ctrl-C, with what is in flight finished.
@@ -151,6 +156,7 @@ def score(
     run = _prepare(resolve(reward, **parameters), samples, options, digests=output is not None)
     scores = Scores(run.reward.provenance, text=text, columns=run.found, grouped_by=run.grouping.name)
     with contextlib.ExitStack() as stack:
+        on_progress = stack.enter_context(shown_progress(progress, silent=inside_worker()))
         file: ScoresFile | RowStream | None = None
         resumed = 0
         if output is not None and not isinstance(output, str | Path):
@@ -163,7 +169,7 @@ def score(
             scores.path = scores_file.path
             if resume:
                 resumed = _skip_scored(run, scores_file, scores)
-        _collect(run, scores, file, resumed, progress)
+        _collect(run, scores, file, resumed, on_progress)
         if file is not None:
             file.complete()
     return scores
@@ -179,7 +185,7 @@ def _collect(
     """Run the engine to its end, or to the end of what is in flight when Ctrl-C was pressed."""
     engine = run.engine()
     started = reported = time.monotonic()
-    with _Interrupt(engine) as interrupt:
+    with GracefulInterrupt(engine) as interrupt:
         for batch in engine:
             for record in batch:
                 scores.add(record, record.outcome, record.seconds)
@@ -210,6 +216,7 @@ def _raise_first(run: ScoringRun, batch: list[ScoredSample]) -> None:
             )
 
 
+<<<<<<< HEAD
 class _Interrupt:
     """Ctrl-C while scoring: once finishes what is in flight, twice drops it.
 
@@ -240,6 +247,9 @@ class _Interrupt:
 
 
 def stream(reward: Any, samples: Any, **options: Any) -> Iterator[EvaluateResult]:
+=======
+def stream(reward: Any, samples: Iterable[Any], **options: Any) -> Iterator[EvaluateResult]:
+>>>>>>> 0360fbd (guerdon.score shows a progress bar in terminals and notebooks)
     """The streaming form of ``score``: results in order as they come, none of them kept.
 
     Takes the arguments of ``score`` but for those of the output file. Leaving the loop early ends the

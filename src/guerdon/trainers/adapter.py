@@ -253,6 +253,7 @@ class Adapter:
                 max_memory=options.max_memory,
                 on_error="result",
                 text=False,
+                progress=False,
             )
         )
 

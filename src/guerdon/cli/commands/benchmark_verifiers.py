@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from guerdon.accuracy.folder import Folder
     from guerdon.accuracy.suite import Suite
     from guerdon.cli.output import ProgressBar
-    from guerdon.scoring.results import Progress
+    from guerdon.scoring.progress import Progress
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -254,6 +254,7 @@ def _try_once(config: Config, reward: RewardFunction, problems: Problems) -> Non
         workers=1 if training.reward_workers is None else min(training.reward_workers, 1),
         on_error="result",
         text=False,
+        progress=False,
     )[0]
     if tried.error_kind in _NEVER:
         raise error_of_kind(tried.error_kind, f"the reward {reward.name} cannot score: {tried.error}")
