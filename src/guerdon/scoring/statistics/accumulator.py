@@ -179,7 +179,7 @@ class Accumulator:
             components_left_out=self._components_left_out,
             groups=self._group_numbers(),
             seconds=_timing(self._seconds) if self._seconds else None,
-            lengths=_measured(self._lengths, self._scores) if self._lengths else None,
+            lengths=measured_lengths(self._lengths, self._scores) if self._lengths else None,
         )
         return replace(numbers, _findings=tuple(findings(numbers)))
 
@@ -379,8 +379,8 @@ def _timing(seconds: array[float]) -> Timing:
     )
 
 
-def _measured(lengths: array[float], scores: array[float]) -> Lengths:
-    """The lengths that are known, against their scores."""
+def measured_lengths(lengths: Iterable[float], scores: Iterable[float]) -> Lengths:
+    """The lengths that are known (not NaN), one at least, against their scores."""
     known = [(length, score) for length, score in zip(lengths, scores, strict=True) if length == length]
     ordered = sorted(length for length, _ in known)
     return Lengths(

@@ -82,7 +82,9 @@ class StepStatistics:
     def add(self, seen: Observation) -> None:
         """Take one sample."""
         components = {name: value for name, (value, _) in seen.metrics.items()}
-        self._rewards.add(seen.score, kind=seen.kind, components=components, group=seen.group)
+        self._rewards.add(
+            seen.score, kind=seen.kind, components=components, group=seen.group, length=seen.length
+        )
         self._lengths.add(float(seen.length))
 
     @property
@@ -115,6 +117,8 @@ class StepStatistics:
                 scalars["groups/all_high"] = groups.all_high
                 scalars["groups/std_within"] = groups.std_within
         scalars.update(_moments("length", self._lengths.statistics()))
+        if stats.lengths is not None and stats.lengths.correlation is not None:
+            scalars["length/correlation"] = stats.lengths.correlation
         return StepNumbers(
             scalars={prefix + name: float(value) for name, value in scalars.items()},
             histograms={prefix + name: bars for name, bars in histograms.items()},

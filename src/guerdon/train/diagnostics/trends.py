@@ -158,9 +158,10 @@ class Trends:
         if finding is None or self._fallen:
             return
         text = f"{_upper(window.steps)}: {finding.text[0].lower()}{finding.text[1:]}"
-        first, now = self._history.first.reward, window.reward
+        now, least = window.reward, LEAST * self._history.scale
+        earlier = [level for level in (self._history.first.reward, self._history.start) if level]
         high = finding.code == "saturated" or (finding.code == "constant" and (stats.top_value or 0.0) > 0)
-        if high and first and now and now.rise_from(first, 2, LEAST * self._history.scale):
+        if high and now and any(now.rise_from(level, 2, least) for level in earlier):
             if not self._rising(self._history.before):
                 yield Alarm("saturated", "notice", text, _LEARNED)
         elif not self._rising():

@@ -40,6 +40,8 @@ class Window:
     last: int
     reward: Level | None
     """None where no sample had a score."""
+    start: Level | None = None
+    """Where the reward stood in the first step that had one."""
     lowest: float = 0.0
     highest: float = 0.0
     """The extremes of the scores."""
@@ -114,6 +116,7 @@ class OpenWindow:
             reward=_level(stats.mean, stats.std, stats.scored, self._means["reward"])
             if stats.scored
             else None,
+            start=_start(stats, self._means["reward"]) if stats.scored else None,
             lowest=stats.min or 0.0,
             highest=stats.max or 0.0,
             components=parts,
@@ -123,6 +126,11 @@ class OpenWindow:
             failed=stats.failed,
         )
         return window, stats
+
+
+def _start(stats: Statistics, means: Sequence[float]) -> Level:
+    """The first step, with the error of so few samples."""
+    return Level(means[0], (stats.std or 0.0) / math.sqrt(stats.scored / len(means)))
 
 
 def _level(mean: float | None, std: float | None, count: int, means: Sequence[float]) -> Level:
@@ -142,6 +150,8 @@ class History:
         self.lowest = math.inf
         self.highest = -math.inf
         self._extremes: dict[str, tuple[float, float]] = {}
+        self.start: Level | None = None
+        """Where the reward stood in the first step of the run."""
 
     def add(self, window: Window) -> None:
         """Take the next window."""
@@ -149,6 +159,7 @@ class History:
             middle = self._windows[1:-4]
             self._windows = [self._windows[0], *middle[1::2], *self._windows[-4:]]
         self._windows.append(window)
+        self.start = self.start or window.start
         if window.reward is not None:
             self.lowest, self.highest = min(self.lowest, window.lowest), max(self.highest, window.highest)
             if self.best is None or self.best.reward is None or window.reward.mean > self.best.reward.mean:

@@ -9,6 +9,7 @@ from typing import Any
 
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.statistics.intervals import wilson
+from guerdon.scoring.statistics.summary import Lengths
 from guerdon.types import EvaluateResult
 
 PARTIAL = 0.5
@@ -112,6 +113,8 @@ class EvalMetrics:
     """By k: at least one of k samples is right."""
     right: list[float | None]
     """The share of right samples of each problem, in order; None where all failed."""
+    lengths: Lengths | None = None
+    """The length of the answers against their scores."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

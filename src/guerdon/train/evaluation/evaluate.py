@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.function import RewardFunction
+from guerdon.scoring.statistics.accumulator import measured_lengths
+from guerdon.scoring.statistics.summary import Lengths
 from guerdon.train.backend import Policy
 from guerdon.train.backends.registry import find_backend
 from guerdon.train.config.schema import Config
@@ -150,7 +152,8 @@ class Evaluator:
         by_problem: list[list[EvaluateResult]] = [[] for _ in self.problems]
         for position, answer in enumerate(answers):
             by_problem[position % len(self.problems)].append(answer.result)
-        return compute_metrics(by_problem, self.criteria, step=request.step, passes=request.passes), answers
+        metrics = compute_metrics(by_problem, self.criteria, step=request.step, passes=request.passes)
+        return replace(metrics, lengths=_lengths(answers)), answers
 
     def _answers(
         self, policy: Policy, adapter: Adapter, request: EvaluationRequest, progress: OnProgress | None
@@ -187,6 +190,12 @@ class Evaluator:
             max_new_tokens=self.config.generation.max_generation_steps,
             seed=self.config.seed + number,
         )
+
+
+def _lengths(answers: Sequence[ScoredCompletion]) -> Lengths | None:
+    """The length of the answers that have a score."""
+    known = [(len(a.completion), a.result.score) for a in answers if a.result.score is not None]
+    return measured_lengths([n for n, _ in known], [score for _, score in known]) if known else None
 
 
 def checkpoint_of(place: Path, step: int | None = None) -> tuple[RunFolder, int, Path]:

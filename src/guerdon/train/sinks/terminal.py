@@ -187,7 +187,7 @@ class TerminalSink:
         for seen in report.seen:
             parts = {name: value for name, (value, _) in seen.metrics.items()}
             group = f"{report.step} {seen.group}"
-            self._block.add(seen.score, kind=seen.kind, components=parts, group=group)
+            self._block.add(seen.score, kind=seen.kind, components=parts, group=group, length=seen.length)
         if report.step - self._block_from + 1 >= self._options.statistics_steps and self._block.count:
             self._show_block(report.step)
 
@@ -214,6 +214,8 @@ def _pieces(report: StepReport, ascii_only: bool) -> tuple[str, list[str]]:
         rest.append(f"{get('failed', 0.0):,.0f} failed")
     if (length := get("length/mean")) is not None:
         rest.append(f"{figure(round(length, 1))} characters")
+    if (correlation := get("length/correlation")) is not None:
+        rest.append(f"length against reward {correlation:+.2f}")
     if (share := get("time/reward_share")) is not None:
         rest.append(f"{share:.0%} in rewards")
     if (seconds := get("time/step")) is not None:

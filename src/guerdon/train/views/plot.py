@@ -28,8 +28,8 @@ class _PlotCurve:
     label: str
     steps: Sequence[int]
     values: Sequence[float]
-    errors: Sequence[float] | None = None
-    """Half the width of the band around the curve."""
+    band: Sequence[tuple[float, float]] | None = None
+    """Where the band around the curve ends, below and above."""
     reaches: Sequence[tuple[float, float]] | None = None
     """How far below and above each dot its interval ends."""
     dots: bool = False
@@ -42,12 +42,14 @@ class _Panel:
     curves: Sequence[_PlotCurve]
     share: bool = False
     """Whether the values are shares, from 0 to 1."""
+    signed: bool = False
+    """Whether the values lie between -1 and 1."""
 
 
 def plot(reader: RunReader, path: str | Path | None = None) -> Path:
     """Draw a run's curves into a file, by default ``plot.png`` in its folder, and give its path.
 
-    Panels: reward (mean and standard deviation, with the warnings), components, zero-variance groups, length,
+    Panels: reward (mean and standard deviation, with the warnings), components, zero-variance groups, length, length against score,
     failures, rewards' share of the time, the trainer's loss and its like, and held-out accuracy; each where the
     run has such figures. Raises InputError where the run has no steps or the file cannot be written,
     MissingExtraError without matplotlib.
@@ -89,11 +91,9 @@ def _panels(reader: RunReader) -> Iterator[_Panel]:
 
     steps, means = reader.series("reward/mean")
     if steps:
-        spread = [value**0.5 for value in reader.series("reward/var")[1]]
         held_out = curve("eval/reward/mean", "held-out", dots=True)
-        yield _Panel(
-            "reward: mean ± standard deviation", [_PlotCurve("training", steps, means, spread), *held_out]
-        )
+        training = _PlotCurve("training", steps, means, _deviations(reader))
+        yield _Panel("reward: mean ± standard deviation", [training, *held_out])
     names = reader.components
     parts = [one for name in names[:COMPONENTS] for one in curve(f"reward/{name}/mean", name)]
     if parts:
@@ -111,6 +111,8 @@ def _panels(reader: RunReader) -> Iterator[_Panel]:
     yield from _if_any(
         "completion length: mean", [*curve("length/mean", "characters"), *curve("length/tokens", "tokens")]
     )
+    against = curve("length/correlation", "rank correlation of length and score")
+    yield from _if_any("length against score", against, signed=True)
     yield from _if_any("failed samples", list(_failures(reader)), share=True)
     yield from _if_any("time in rewards", curve("time/reward_share", "share of the step"), share=True)
     trainer = [one for name in ("loss", "kl", "grad_norm") for one in curve(f"train/{name}", name)]
@@ -118,9 +120,18 @@ def _panels(reader: RunReader) -> Iterator[_Panel]:
     yield from _if_any("held-out accuracy, 95 % interval", _accuracy(reader), share=True)
 
 
-def _if_any(title: str, curves: Sequence[_PlotCurve], share: bool = False) -> Iterator[_Panel]:
+def _deviations(reader: RunReader) -> list[tuple[float, float]]:
+    """A standard deviation below and above each mean, no farther than the scores of the step reach."""
+    names = ("mean", "var", "min", "max")
+    figures = zip(*(reader.series(f"reward/{name}")[1] for name in names), strict=True)
+    return [(max(mean - var**0.5, low), min(mean + var**0.5, high)) for mean, var, low, high in figures]
+
+
+def _if_any(
+    title: str, curves: Sequence[_PlotCurve], share: bool = False, signed: bool = False
+) -> Iterator[_Panel]:
     if curves:
-        yield _Panel(title, curves, share)
+        yield _Panel(title, curves, share, signed)
 
 
 def _failures(reader: RunReader) -> Iterator[_PlotCurve]:
@@ -173,9 +184,8 @@ def _draw(axes: Any, panel: _Panel) -> None:
                 label=label,
             )
             continue
-        if curve.errors is not None:
-            low = [v - e for v, e in zip(curve.values, curve.errors, strict=True)]
-            high = [v + e for v, e in zip(curve.values, curve.errors, strict=True)]
+        if curve.band is not None:
+            low, high = zip(*curve.band, strict=True)
             axes.fill_between(curve.steps, low, high, color=colour, alpha=0.15, linewidth=0)
         if len(curve.values) >= SMOOTHED:
             axes.plot(curve.steps, curve.values, color=colour, alpha=0.3, linewidth=0.8)
@@ -199,6 +209,7 @@ def _draw(axes: Any, panel: _Panel) -> None:
             )
     axes.set_title(panel.title, fontsize=10, loc="left")
     axes.set_xlabel("step", fontsize=8)
+    axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     axes.tick_params(labelsize=8)
     axes.grid(alpha=0.25)
     for side in ("top", "right"):
@@ -206,6 +217,8 @@ def _draw(axes: Any, panel: _Panel) -> None:
     if panel.share:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value * 100:.3g}%")
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]) if axes.get_ylim()[0] < -0.05 else 0.0)
+    if panel.signed:
+        axes.set_ylim(-1.05, 1.05)
     axes.legend(fontsize=8, frameon=False)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from statistics import mean
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _TEXT = 300
 _ALARMS = 10
+_STEPS = 10
 
 
 @click.command("inspect", short_help="Show a run's best, worst and most changed samples.")
@@ -62,6 +64,13 @@ def _print(reader: RunReader, found: Inspection, console: Console) -> None:
         about += f", mean reward {figure(means[0])} in the first step and {figure(means[-1])} in the last"
     print_heading(console, f"Run {reader.folder.path.resolve().name}")
     print_labelled(console, "run", about)
+    _, correlations = reader.series("length/correlation")
+    if correlations:
+        first, last = (
+            figure(round(mean(some), 2)) for some in (correlations[:_STEPS], correlations[-_STEPS:])
+        )
+        against = f"rank correlation of length and score {first} in the first steps, {last} in the last"
+        print_labelled(console, "length", against)
     for step, alarm in reader.warnings()[-_ALARMS:]:
         print_labelled(console, alarm.severity, f"step {step:,}: {alarm.text}")
     sections: list[tuple[str, list[KeptSample]]] = [("Best", found.best), ("Worst", found.worst)]
