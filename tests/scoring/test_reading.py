@@ -43,9 +43,10 @@ def test_what_was_written_is_read(tmp_path: Path, suffix: str, text: bool) -> No
     assert list(again) == list(scores)
     assert [one.text[:3] for one in again.best(12)] == [one.text[:3] for one in scores.best(12)]
     assert again.ids == scores.ids
-    assert [group.samples.ids for group in again.groups()] == (
-        [[f"q{i}" for i in range(n, n + 3)] for n in (0, 3, 6, 9)] if text else []
-    )
+    for one in (again, scores):
+        assert [g.samples.ids for g in one.groups()] == [
+            [f"q{i}" for i in range(n, n + 3)] for n in (0, 3, 6, 9)
+        ]
 
 
 def test_an_unfinished_run_is_read(tmp_path: Path) -> None:

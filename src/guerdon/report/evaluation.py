@@ -34,8 +34,10 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
         table.add_row(name, *(cell for share in shares for cell in _cells(share)))
     table.add_row("mean reward", *(cell for t in tallies for cell in (_number(t.reward), "")))
     lengths = [t.lengths for t in tallies]
-    table.add_row("mean length", *(c for n in lengths for c in (_number(n and round(n.mean, 1)), "")))
-    against = [n and n.correlation for n in lengths]
+    table.add_row(
+        "mean length", *(c for n in lengths for c in (_number(round(n.mean, 1) if n else None), ""))
+    )
+    against = [n.correlation if n else None for n in lengths]
     table.add_row("length against score", *(c for r in against for c in (_number(r and round(r, 2)), "")))
     if any(t.failed for t in tallies):
         table.add_row("failed", *(cell for t in tallies for cell in (f"{t.failed:,}", "")))

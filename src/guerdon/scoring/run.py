@@ -19,11 +19,8 @@ from guerdon.reward.registry import resolve
 from guerdon.scoring.engine.base import Engine, EngineLimits, PendingSample, ScoredSample
 from guerdon.scoring.engine.factory import make_engine
 from guerdon.scoring.files import RowStream, ScoresFile
-<<<<<<< HEAD
 from guerdon.scoring.grouping import Grouping
-=======
 from guerdon.scoring.interrupts import GracefulInterrupt
->>>>>>> 0360fbd (guerdon.score shows a progress bar in terminals and notebooks)
 from guerdon.scoring.outcome import Outcome, unpack
 from guerdon.scoring.process.spawner import cpu_count
 from guerdon.scoring.progress import OnProgress, shown_progress
@@ -216,40 +213,7 @@ def _raise_first(run: ScoringRun, batch: list[ScoredSample]) -> None:
             )
 
 
-<<<<<<< HEAD
-class _Interrupt:
-    """Ctrl-C while scoring: once finishes what is in flight, twice drops it.
-
-    Only the main thread gets signals; elsewhere this does nothing.
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.pressed = False
-        self._before: Any = None
-
-    def __enter__(self) -> _Interrupt:
-        mine = threading.current_thread() is threading.main_thread()
-        if mine and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._on_signal)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _on_signal(self, number: int, frame: Any) -> None:
-        if self.pressed:
-            self._engine.abort()
-            raise KeyboardInterrupt
-        self.pressed = True
-        self._engine.stop()
-
-
 def stream(reward: Any, samples: Any, **options: Any) -> Iterator[EvaluateResult]:
-=======
-def stream(reward: Any, samples: Iterable[Any], **options: Any) -> Iterator[EvaluateResult]:
->>>>>>> 0360fbd (guerdon.score shows a progress bar in terminals and notebooks)
     """The streaming form of ``score``: results in order as they come, none of them kept.
 
     Takes the arguments of ``score`` but for those of the output file. Leaving the loop early ends the

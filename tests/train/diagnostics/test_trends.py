@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from guerdon.train.diagnostics.step_statistics import Observation
@@ -134,3 +136,44 @@ def test_memory_does_not_grow_with_the_run() -> None:
         trends.add(step, Observation(0.5, None, {}, "a", 5))
         trends.end_step(step)
     assert len(trends._history.all) <= 64
+
+
+def learned_at_once(step: int) -> list[float]:
+    """Right in half of the samples at first, and in all of them from step 4 on."""
+    return [1.0] * 32 if step >= 4 else [0.0, 1.0] * 16
+
+
+def lenient(step: int) -> list[float]:
+    """Accepts everything from the first step on."""
+    return [1.0] * 32
+
+
+def short_from_the_start(step: int) -> list[float]:
+    """A reward for brevity, which a policy that writes briefly has from the start."""
+    return [1.0] * 31 + [0.9]
+
+
+@pytest.mark.parametrize(
+    ("scores", "severities"),
+    [
+        (learned_at_once, {"notice"}),
+        (lenient, {"critical"}),
+        (short_from_the_start, {"warning", "notice"}),
+    ],
+)
+def test_what_is_said_of_a_reward_that_is_high(
+    scores: Callable[[int], list[float]], severities: set[str]
+) -> None:
+    trends, found = Trends(), []
+    for step in range(1, 61):
+        for position, score in enumerate(scores(step)):
+            trends.add(step, Observation(score, None, {}, str(position // 8), 10))
+        found += trends.end_step(step).raised
+    assert found
+    assert {alarm.severity for alarm in found} <= severities
+    # That a policy has learned is no fault of the reward, and scores alone do not show that a reward is one.
+    assert not any("too lenient" in str(alarm) or "probably" in str(alarm) for alarm in found)
+    if scores is learned_at_once:
+        assert [alarm.remedy for alarm in found] == [
+            "The data is learned: end the run here, or go on with harder data."
+        ]

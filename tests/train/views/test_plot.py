@@ -79,6 +79,7 @@ def test_every_curve_is_there(run: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         "components: mean": ["accuracy", "format"],
         "groups": ["zero-variance", "all at the lowest score", "all at the highest score"],
         "completion length: mean": ["characters"],
+        "length against score": ["rank correlation of length and score"],
         "failed samples": ["timeout"],
         "time in rewards": ["share of the step"],
         "trainer": ["loss", "kl"],
@@ -110,6 +111,34 @@ def test_a_picture_is_not_blank(run: Path) -> None:
 
 def test_a_short_run_can_be_drawn(tmp_path: Path) -> None:
     assert plot(RunReader.of(make_run(tmp_path, 1))).stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("steps", [1, 3, 6, 40])
+def test_ticks_are_whole_steps_and_the_band_is_within_the_scores(
+    tmp_path: Path, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from matplotlib.figure import Figure
+
+    drawn: list[Figure] = []
+    save = Figure.savefig
+
+    def noted(self: Figure, *args: object, **options: object) -> None:
+        drawn.append(self)
+        save(self, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Figure, "savefig", noted)
+    plot(RunReader.of(make_run(tmp_path, steps)))
+    (figure,) = drawn
+    for axes in figure.axes:
+        low, high = axes.get_xlim()
+        ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+        assert ticks
+        assert all(tick == int(tick) for tick in ticks)
+    (band,) = figure.axes[0].collections[:1]
+    heights = band.get_paths()[0].vertices[:, 1]
+    # Scores lie between 0 and 1, and the mean of 40 steps comes within a deviation of both.
+    assert heights.min() >= 0
+    assert heights.max() <= 1
 
 
 def test_no_steps_and_other_files_are_said(run: Path, tmp_path: Path) -> None:

@@ -49,8 +49,9 @@ class _Panel:
 def plot(reader: RunReader, path: str | Path | None = None) -> Path:
     """Draw a run's curves into a file, by default ``plot.png`` in its folder, and give its path.
 
-    Panels: reward (mean and standard deviation, with the warnings), components, zero-variance groups, length, length against score,
-    failures, rewards' share of the time, the trainer's loss and its like, and held-out accuracy; each where the
+    Panels: reward (mean and standard deviation, with the warnings), components, zero-variance groups, length,
+    length against score, failures, rewards' share of the time, the trainer's loss and its like, and held-out
+    accuracy; each where the
     run has such figures. Raises InputError where the run has no steps or the file cannot be written,
     MissingExtraError without matplotlib.
     """
