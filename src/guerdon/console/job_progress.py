@@ -31,7 +31,11 @@ class PlainConsole(Console):
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(
-            file=sys.stderr if stderr else sys.stdout, highlight=False, markup=False, emoji=False
+            file=sys.stderr if stderr else sys.stdout,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            force_jupyter=False,
         )
 
     def on_broken_pipe(self) -> None:

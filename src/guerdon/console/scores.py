@@ -44,7 +44,8 @@ def scores_text(shown: Any) -> str:
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="backslashreplace")
     width = shutil.get_terminal_size().columns
-    console = Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+    # In a notebook a console of rich would show each line as an output of its own.
+    console = Console(file=file, width=width, highlight=False, markup=False, emoji=False, force_jupyter=False)
     print_shown(shown, console)
     file.flush()
     file.seek(0)

@@ -92,11 +92,8 @@ class TerminalSink:
             self._say(report, now)
 
     def resume(self, step: int) -> None:
-        """Say where the run goes on."""
-        if self._before == step:
-            return
+        """Go on after a step; the plan that is shown before the run says so."""
         self._before = step
-        self._console.print(Text(f"resumes after step {step:,}", style="dim"), soft_wrap=True)
 
     def flush(self) -> None:
         """Nothing is held back here."""
