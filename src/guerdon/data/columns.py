@@ -68,13 +68,13 @@ class Columns:
     def __post_init__(self) -> None:
         if self.response is not None and "messages" in self.rename:
             raise InputError(
-                f"{self._how('messages', self.rename['messages'])} and {self._how('response', self.response)} "
+                f"{self._how_renamed('messages', self.rename['messages'])} and {self._how('response', self.response)} "
                 "both make the conversation; give one of them"
             )
         if self.answer is not None and "ground_truth" in self.rename:
             raise InputError(
                 f"{self._how('answer', self.answer)} and "
-                f"{self._how('ground_truth', self.rename['ground_truth'])} "
+                f"{self._how_renamed('ground_truth', self.rename['ground_truth'])} "
                 "both set the ground truth; give one of them"
             )
         object.__setattr__(self, "rename", dict(self.rename))
@@ -144,14 +144,14 @@ class Columns:
         for column, flag in named.items():
             if not may_hold(names, column):
                 raise InputError(unknown_column(column, names, flag))
-        made = {name: self._how(name, column) for name, column in self.rename.items()}
+        made = {name: self._how_renamed(name, column) for name, column in self.rename.items()}
         if self.answer is not None:
             made["ground_truth"] = self._how("answer", self.answer)
         for name, flag in made.items():
             if name in names and name not in named:
                 raise InputError(
                     f"the row has a column {quoted(name)} already, which {flag} would "
-                    f"overwrite; keep that one under another name: {self._how('old_' + name, name)}"
+                    f"overwrite; keep that one under another name: {self._how_renamed('old_' + name, name)}"
                 )
 
     def _flag(self, role: str, name: str = "") -> str:
@@ -161,10 +161,14 @@ class Columns:
         return f"--map {name}={self.rename[name]}" if role == "map" else f"--{role}-column"
 
     def _how(self, role: str, column: str) -> str:
-        """How a column is given a role or a name."""
+        """How a column is given a role."""
         if self.spelling == "mapping":
             return f'columns={{"{"ground_truth" if role == "answer" else role}": "{column}"}}'
-        return f"--{role}-column {column}" if role in _ROLES else f"--map {role}={column}"
+        return f"--{role}-column {column}"
+
+    def _how_renamed(self, name: str, column: str) -> str:
+        """How a column is given the name that the reward reads."""
+        return f'columns={{"{name}": "{column}"}}' if self.spelling == "mapping" else f"--map {name}={column}"
 
     def refuse(self, what: str, candidates: Sequence[str], role: str) -> NoReturn:
         """Raise the InputError for a role that several columns may have."""
@@ -237,7 +241,7 @@ class _ColumnSearch:
         if name == "messages":
             raise InputError(
                 f'the row has a column "messages" already, which {given._how(named, getattr(given, named))} '
-                f"would overwrite; keep that one under another name: {given._how('old_messages', name)}"
+                f"would overwrite; keep that one under another name: {given._how_renamed('old_messages', name)}"
             )
         return None
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from guerdon.data.json_rows import parse_json
 from guerdon.data.rows import quoted
+from guerdon.data.strict_json import parse_json
 from guerdon.errors import InputError
 from guerdon.types import as_messages
 

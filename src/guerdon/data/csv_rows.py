@@ -1,10 +1,12 @@
-"""Rows from CSV as RFC 4180 has it: commas, double quotes, the names of the columns in the first row."""
+"""Rows from CSV as RFC 4180 has it, also with semicolons or tabs: the first row names the columns."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,9 @@ from guerdon.errors import InputError
 
 MAX_FIELD = 64 * 2**20
 """The longest field in characters; it also ends the search for a quote that is never closed."""
+
+
+_QUOTED = re.compile(rb'"(?:[^"]|"")*"')
 
 
 class _Text:
@@ -62,8 +67,10 @@ def read_csv(path: Path, context: ReadContext, max_line: int = MAX_LINE) -> Iter
     text = _Text(max_line)
     try:
         with opened(path, context) as stream:
-            text.lines = lines_of(stream, max_line)
-            records = _records(text, context)
+            lines = lines_of(stream, max_line)
+            first_line = next(lines, b"")
+            text.lines = chain([first_line], lines) if first_line != b"" else lines
+            records = _records(text, context, _delimiter(first_line or b""))
             if (first := next(records, None)) is None:
                 return
             header = _header(first, context)
@@ -76,9 +83,19 @@ def read_csv(path: Path, context: ReadContext, max_line: int = MAX_LINE) -> Iter
         yield context.bad(text.number + 1, str(error))
 
 
-def _records(text: _Text, context: ReadContext) -> Iterator[tuple[int, list[str]] | BadRow]:
+def _delimiter(header: bytes) -> str:
+    """What separates the names in the first line: a comma, else a tab or a semicolon where there is one.
+
+    >>> _delimiter(b"question;completion"), _delimiter(b"question"), _delimiter(b'"a;b",c')
+    (';', ',', ',')
+    """
+    names = _QUOTED.sub(b"", header)
+    return next((mark.decode() for mark in (b"\t", b",", b";") if mark in names), ",")
+
+
+def _records(text: _Text, context: ReadContext, delimiter: str) -> Iterator[tuple[int, list[str]] | BadRow]:
     """The fields of each row and the line it starts on; empty lines are none."""
-    rows = csv.reader(text, strict=True)
+    rows = csv.reader(text, strict=True, delimiter=delimiter)
     while True:
         line = text.number + 1
         text.next_row()
@@ -120,13 +137,7 @@ def _header(first: tuple[int, list[str]] | BadRow, context: ReadContext) -> list
     if twice := next((name for i, name in enumerate(header) if name in header[:i]), None):
         raise InputError(f"{where}: two columns are named {quoted(twice)}; rename one of them")
     if (problem := context.expect(header)) is not None:
-        foreign = next((name for c, name in ((";", "semicolons"), ("\t", "tabs")) if c in header[0]), None)
-        hint = (
-            f"fields must be separated by commas, not by {foreign}"
-            if len(header) == 1 and foreign
-            else "the first row must name the columns"
-        )
-        raise InputError(f"{where}: {problem} ({hint})")
+        raise InputError(f"{where}: {problem} (the first row must name the columns)")
     return header
 
 

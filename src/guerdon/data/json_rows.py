@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from guerdon.data.documents import is_document, rows_in
+from guerdon.data.eval_logs import is_eval_log, rows_of_log
 from guerdon.data.files import (
     BLANK,
     MAX_LINE,
@@ -20,95 +20,13 @@ from guerdon.data.files import (
     too_long,
 )
 from guerdon.data.rows import quoted
+from guerdon.data.strict_json import parse_json
 from guerdon.errors import InputError
-
-MAX_DEPTH = 200
-"""How deep objects and lists may be nested: far above any real row, far below where pickling fails."""
 
 MAX_DOCUMENT = 256 * 2**20
 """The largest JSON document in bytes, after gzip: unlike JSON Lines it is held in memory as a whole."""
 
 _NAMES = {list: "a list", str: "a string", bool: "true or false", int: "a number", float: "a number"}
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise InputError(f"an object has the key {quoted(twice)} twice")
-    return value
-
-
-def _constant(name: str) -> NoReturn:
-    raise InputError(f"{name} is not JSON; write null or a string")
-
-
-def _float(text: str) -> float:
-    if math.isinf(value := float(text)):
-        raise InputError(f"the number {text[:20]} is too large for a float")
-    return value
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
-
-
-def parse_json(text: str, start: int = 0, *, lone_surrogates: bool = False) -> tuple[Any, int]:
-    """The JSON value at ``start`` and where it ends.
-
-    Stricter than ``json.loads``: NaN and infinity, a key given twice, a lone surrogate (unless
-    ``lone_surrogates``) and nesting over 200 levels are refused. Raises InputError that says what is wrong and where.
-    """
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-    except json.JSONDecodeError as error:
-        raise InputError(_explained(error)) from None
-    except RecursionError:
-        raise InputError(f"nested deeper than {MAX_DEPTH} levels") from None
-    except InputError:
-        raise
-    except ValueError:  # int() refuses more than sys.get_int_max_str_digits() digits
-        raise InputError("a whole number has too many digits; write it as a string") from None
-    brackets = text.count("{", start, end) + text.count("[", start, end)
-    if brackets > MAX_DEPTH and _deeper(value, MAX_DEPTH):
-        raise InputError(f"nested deeper than {MAX_DEPTH} levels")
-    if not lone_surrogates and (text.find("\\ud", start, end) >= 0 or text.find("\\uD", start, end) >= 0):
-        _refuse_lone_surrogates(value)
-    return value, end
-
-
-def _explained(error: json.JSONDecodeError) -> str:
-    character = error.doc[error.pos : error.pos + 1]
-    where = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
-    if character == "\x00":
-        return f"not JSON: a NUL byte at {where}"
-    if character == "\ufeff":
-        return f"not JSON: a byte order mark at {where}, inside the file"
-    if not character:
-        return f"not JSON: it ends too early, at {where}"
-    return f"not JSON: {error.msg.removesuffix(' at')} at {where}"
-
-
-def _deeper(value: Any, limit: int) -> bool:
-    level = [value]
-    for _ in range(limit):
-        level = [
-            child
-            for parent in level
-            for child in (parent.values() if isinstance(parent, dict) else parent)
-            if isinstance(child, dict | list)
-        ]
-        if not level:
-            return False
-    return True
-
-
-def _refuse_lone_surrogates(value: Any) -> None:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        escape = ascii(error.object[error.start])[1:-1]
-        raise InputError(f"a string has the lone surrogate {escape}, which is not a character") from None
 
 
 def _row_of(line: bytes, context: ReadContext) -> Any:
@@ -164,7 +82,7 @@ def _document_hint(first: bytes) -> str:
 
 
 def read_json(path: Path, context: ReadContext, max_bytes: int = MAX_DOCUMENT) -> Iterator[ReadRow]:
-    """The rows of a JSON file: a list of objects, one object, or in fact JSON Lines.
+    """The rows of a JSON file: a list of objects, one object, a table in an object, or in fact JSON Lines.
 
     A document is held in memory as a whole, its rows are not. Rows are numbered, not lines, unless the
     first line is an object by itself: then the file is read as JSON Lines. Raises InputError for a
@@ -203,7 +121,8 @@ def _is_lines(path: Path, context: ReadContext) -> bool:
                 if line is None:
                     return False
                 if line := line.strip(BLANK):
-                    return line.startswith(b"{") and type(_row_of(line, context)) is dict
+                    value = _row_of(line, context) if line.startswith(b"{") else None
+                    return type(value) is dict and not (is_document(value) or is_eval_log(value))
     except (DamagedError, InputError):
         pass
     return False
@@ -225,6 +144,9 @@ def _rows_of_document(text: str, context: ReadContext) -> Iterator[ReadRow]:
             yield context.bad(
                 number, f"{error}; the rest of the file cannot be read", text=text[at : at + 1000]
             )
+            return
+        if not listed and type(value) is dict and not text[at:].strip():
+            yield from _rows_of_object(value, context)
             return
         yield (number, value) if type(value) is dict else context.bad(number, not_an_object(value), row=value)
         at = _skip(text, at)
@@ -249,6 +171,19 @@ def _rows_of_document(text: str, context: ReadContext) -> Iterator[ReadRow]:
             f"not JSON: more after the end of the document, in line {line}: {quoted(text[at : at + 40])}",
             text=text[at : at + 1000],
         )
+
+
+def _rows_of_object(value: dict[str, Any], context: ReadContext) -> Iterator[ReadRow]:
+    """The rows of a document that is one object: the table that it holds, else itself."""
+    if is_eval_log(value):
+        yield from rows_of_log(value, context)
+        return
+    try:
+        rows = rows_in(value)
+    except InputError as error:
+        raise InputError(f"{context.name}: {error}") from None
+    for number, row in enumerate([value] if rows is None else rows, 1):
+        yield (number, row) if type(row) is dict else context.bad(number, not_an_object(row), row=row)
 
 
 def _skip(text: str, at: int) -> int:

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from guerdon.data.conversation import list_in_text, messages_in, messages_in_text, responses_in
 from guerdon.data.detection import LISTS
 from guerdon.data.gym_rollouts import sample_of_rollout
-from guerdon.data.json_rows import parse_json
 from guerdon.data.paths import ABSENT, unknown_column, value_at
 from guerdon.data.rows import quoted
+from guerdon.data.strict_json import parse_json
 from guerdon.errors import InputError
 from guerdon.types import Sample, check_ending
 

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from guerdon.data.json_rows import parse_json
 from guerdon.data.rows import quoted
+from guerdon.data.strict_json import parse_json
 from guerdon.errors import InputError
 
 

@@ -16,6 +16,7 @@ from typing import BinaryIO, Protocol
 
 from guerdon.data.arrow_rows import read_arrow, read_parquet
 from guerdon.data.csv_rows import read_csv
+from guerdon.data.eval_logs import read_eval_log
 from guerdon.data.files import ReadContext, ReadRow
 from guerdon.data.hub import HubSource, is_hub_id
 from guerdon.data.json_rows import read_json, read_json_lines
@@ -28,11 +29,13 @@ READERS: dict[str, Reader] = {
     ".ndjson": read_json_lines,
     ".json": read_json,
     ".csv": read_csv,
+    ".tsv": read_csv,
+    ".eval": read_eval_log,
     ".parquet": read_parquet,
     ".arrow": read_arrow,
 }
-_TEXT = (".jsonl", ".ndjson", ".json", ".csv")
-KNOWN = "known are .jsonl, .ndjson, .json and .csv, each also as .gz, and .parquet and .arrow"
+_TEXT = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
+KNOWN = "known are .jsonl, .ndjson, .json, .csv and .tsv, each also as .gz, and .parquet, .arrow and .eval"
 
 REJECTED = ".rejected.jsonl"
 """How the files end that malformed rows are written to; a folder's are not read back."""

@@ -7,7 +7,7 @@ import contextlib
 import itertools
 import threading
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sized
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -26,7 +26,7 @@ from guerdon.scoring.process.spawner import cpu_count
 from guerdon.scoring.progress import OnProgress, shown_progress
 from guerdon.scoring.results import Scores
 from guerdon.scoring.rows import outcome_of
-from guerdon.scoring.samples import check_first_rows, given_samples, pending_samples
+from guerdon.scoring.samples import StoppableSamples, check_first_rows, given_samples, pending_samples
 from guerdon.scoring.texts import NO_TEXT, length_of, text_of
 from guerdon.scoring.worker.entry import inside_worker
 from guerdon.settings import setting
@@ -242,31 +242,12 @@ async def ascore(reward: Any, samples: Any, **options: Any) -> Scores:
     """
     stop = threading.Event()
     loop = asyncio.get_running_loop()
-    task = loop.run_in_executor(None, lambda: score(reward, _until(samples, stop), **options))
+    task = loop.run_in_executor(None, lambda: score(reward, StoppableSamples(samples, stop), **options))
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         stop.set()
         raise
-
-
-def _until(samples: Iterable[Any], stop: threading.Event) -> Iterable[Any]:
-    if isinstance(samples, Sized) and isinstance(samples, Iterable):
-        return _Stoppable(samples, stop)
-    return itertools.takewhile(lambda _: not stop.is_set(), samples)
-
-
-class _Stoppable:
-    """A sized collection whose iteration can be stopped early."""
-
-    def __init__(self, samples: Any, stop: threading.Event) -> None:
-        self._samples, self._stop = samples, stop
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __iter__(self) -> Iterator[Any]:
-        return itertools.takewhile(lambda _: not self._stop.is_set(), self._samples)
 
 
 async def astream(reward: Any, samples: Any, **options: Any) -> AsyncIterator[EvaluateResult]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,14 @@ _PEEK = 64
 """The first rows, by which columns are found and missing parameters are noticed."""
 
 
+@dataclass(frozen=True, slots=True)
+class StoppableSamples:
+    """What a run is given, of which no more is taken once ``stop`` is set."""
+
+    given: Any
+    stop: threading.Event
+
+
 @dataclass(slots=True)
 class GivenSamples:
     """The samples of a run, their first ones looked at."""
@@ -42,6 +51,10 @@ class GivenSamples:
 
 def given_samples(reward: RewardFunction, samples: Any, columns: Any) -> GivenSamples:
     """The samples of whatever ``score`` takes; raises InputError where nothing of it can be scored."""
+    if isinstance(samples, StoppableSamples):
+        given = given_samples(reward, samples.given, columns)
+        given.rows = itertools.takewhile(lambda _: not samples.stop.is_set(), given.rows)
+        return given
     needs = needs_of(reward)
     named = None if columns is None else Columns.of(columns)
     if isinstance(samples, str | Path):
@@ -49,9 +62,9 @@ def given_samples(reward: RewardFunction, samples: Any, columns: Any) -> GivenSa
     if isinstance(samples, Dataset):
         data = samples.for_needs(needs, named)
         return _peeked(data.rows(), None, ChatLayout(), data)
-    samples = MemoryTable.of(samples) or samples
-    if isinstance(samples, MemoryTable):
-        total = len(samples) if samples.sized else None
+    if (table := MemoryTable.of(samples)) is not None:
+        samples = table
+        total = len(table) if table.sized else None
     elif (problem := not_rows(samples)) is not None:
         raise InputError(problem)
     else:
