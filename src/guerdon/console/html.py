@@ -31,18 +31,21 @@ _TEXT = 2_000
 _COMPONENTS = 30
 _FAILURES = 5
 _COLOURS = {"critical": "#d33", "warning": "#c80", "notice": "#39c"}
+# Notebooks have rules for tables of their own, which align to the right and stripe the rows.
 _STYLE = (
     "<style>.guerdon{font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:52em}"
     ".guerdon table{border-collapse:collapse;margin:.4em 0}"
-    ".guerdon td,.guerdon th{text-align:left;padding:.1em .9em .1em 0;vertical-align:top;border:0;"
-    "background:none;white-space:normal}"
+    ".guerdon tr{background:none!important}"
+    ".guerdon td,.guerdon th{text-align:left!important;padding:.1em .9em .1em 0!important;vertical-align:top;"
+    "border:0!important;background:none;white-space:normal;max-width:none}"
     ".guerdon th{font-weight:normal;opacity:.65;white-space:nowrap}"
-    ".guerdon td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
+    ".guerdon td.n{text-align:right!important;font-variant-numeric:tabular-nums;white-space:nowrap}"
     ".guerdon .bar{background:#3a9d5d;height:.85em;min-width:1px;border-radius:2px;margin-top:.25em}"
     ".guerdon .finding{border-left:4px solid;padding:.15em .8em;margin:.5em 0}"
     ".guerdon summary{cursor:pointer;margin:.3em 0}"
-    ".guerdon pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0;font-size:12px;background:none;"
-    "color:inherit}</style>"
+    ".guerdon span{white-space:nowrap}"
+    ".guerdon pre{white-space:pre-wrap;word-break:normal!important;overflow-wrap:anywhere;margin:0;"
+    "font-size:12px;background:none;color:inherit}</style>"
 )
 
 
@@ -76,6 +79,8 @@ def _report(scores: Scores) -> Iterable[str]:
         yield _details("highest scores", map(_sample, best))
     if scores.seconds:
         yield f"<small>{escape(pace(len(scores), scores.seconds))}</small>"
+    for line in scores.columns:
+        yield f"<br><small>{escape(line)}</small>"
 
 
 def _figures(stats: Statistics) -> Iterable[tuple[str, Sequence[str]]]:
@@ -97,7 +102,8 @@ def _figures(stats: Statistics) -> Iterable[tuple[str, Sequence[str]]]:
 
 def _pairs(figures: Iterable[tuple[str, Sequence[str]]]) -> str:
     lines = (
-        f"<tr><th>{name}</th><td>{' &emsp; '.join(map(escape, pieces))}</td></tr>" for name, pieces in figures
+        f"<tr><th>{name}</th><td>{' &emsp; '.join(f'<span>{escape(p)}</span>' for p in pieces)}</td></tr>"
+        for name, pieces in figures
     )
     return f"<table>{''.join(lines)}</table>"
 
@@ -157,7 +163,7 @@ def _sample(one: InspectedSample) -> str:
         "reason": one.reason,
     }
     lines = (
-        f"<tr><th>{name}</th><td><pre>{escape(cut(text, _TEXT, lines=60))}</pre></td></tr>"
+        f"<tr><th>{name}</th><td><pre>{escape(cut(text, _TEXT, lines=60)) or '<em>(empty)</em>'}</pre></td></tr>"
         for name, text in texts.items()
         if text is not None
     )

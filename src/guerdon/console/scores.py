@@ -12,7 +12,7 @@ from rich.console import Console
 from guerdon.console.inspected import InspectedSample, print_inspected
 from guerdon.console.sample import print_failures
 from guerdon.console.statistics import print_statistics
-from guerdon.console.text import duration
+from guerdon.console.text import clean, duration
 from guerdon.scoring.results import Scores
 from guerdon.scoring.selection import SampleResult
 
@@ -59,6 +59,8 @@ def print_shown(shown: Any, console: Console) -> None:
         if shown.seconds and len(shown):
             console.print()
             console.print(pace(len(shown), shown.seconds, ascii_only=console.options.ascii_only))
+        for line in shown.columns:
+            console.print(clean(line, console))
         return
     samples = [shown] if isinstance(shown, SampleResult) else shown
     if not len(samples):
