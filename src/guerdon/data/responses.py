@@ -24,7 +24,9 @@ def conversation_of(items: Iterable[Mapping[str, Any]]) -> list[Message]:
     turn: dict[str, Any] | None = None
     """The assistant's message that is still open."""
     for i, item in enumerate(items):
-        kind = item.get("type") or ("message" if "role" in item else None)
+        kind = item.get("type", "message" if "role" in item else None)
+        if not isinstance(kind, str | None):
+            raise ValueError(f"item {i}: the type must be text, not {type(kind).__name__}")
         if kind == "message" and item.get("role") == "assistant":
             turn = _fresh(turn, messages)
             turn["content"] = _text(item, i)
@@ -59,7 +61,9 @@ def _fresh(turn: dict[str, Any] | None, messages: list[dict[str, Any]]) -> dict[
 
 
 def _text(item: Mapping[str, Any], position: int) -> Any:
-    return _content(item.get("content"), f"item {position}: content")
+    if "content" not in item:
+        raise ValueError(f"item {position}: a message needs a content")
+    return _content(item["content"], f"item {position}: content")
 
 
 def _content(content: Any, what: str) -> Any:
@@ -68,8 +72,16 @@ def _content(content: Any, what: str) -> Any:
         return content or ""
     if not isinstance(content, list) or not all(isinstance(part, Mapping) for part in content):
         raise ValueError(f"{what} must be text or a list of parts, not {type(content).__name__}")
-    texts = [part.get(_TEXTS.get(str(part.get("type") or "text"), "")) for part in content]
-    return "".join(texts) if all(isinstance(text, str) for text in texts) else list(content)
+    texts: list[str] = []
+    for part in content:
+        kind = part.get("type", "text")
+        if not isinstance(kind, str):
+            raise ValueError(f"{what} has a part whose type is no text")
+        if kind in _TEXTS and not isinstance(part.get(_TEXTS[kind]), str):
+            raise ValueError(f"{what} has a part of the type {kind} without its text")
+        if kind in _TEXTS:
+            texts.append(part[_TEXTS[kind]])
+    return "".join(texts) if len(texts) == len(content) else list(content)
 
 
 def _optional_text(item: Mapping[str, Any], name: str, position: int) -> str | None:

@@ -25,6 +25,7 @@ from guerdon.serve.formats.base import (
     json_bytes,
     problems_of,
     read_model,
+    refuse_infinite_json,
     status_of,
 )
 from guerdon.serve.models import (
@@ -149,7 +150,10 @@ def frames_of(response: bytes, identity: int) -> bytes:
 def read_frame(body: bytes) -> Request:
     """A text frame as a request. Raises RefusedError, which carries the frame's ``id`` where it has one."""
     try:
+        refuse_infinite_json(body)
         request = Request.model_validate_json(body)
+    except RefusedError as refused:
+        raise refused_frame(body, refused.detail) from None
     except ValidationError as error:
         raise refused_frame(body, problems_of(error)) from None
     if request.id is None:
@@ -233,12 +237,18 @@ class ServerReader:
         except ValidationError:
             return None
         fields = request.__dict__
+        if b"NaN" in body or b"Infinity" in body:
+            return None
         if fields["metadata"] is None or (op == "frame" and fields["id"] is None):
             return None
         return request
 
     def read(self, op: str, body: bytes) -> ServerRequests:
         """Raises RefusedError that lists every problem of every item."""
+        try:
+            refuse_infinite_json(body)
+        except RefusedError as refused:
+            raise (refused_frame(body, refused.detail) if op == "frame" else refused) from None
         try:
             requests = self._many(body).requests if op == "batch_score" else [self._one(body)]
         except ValidationError as error:

@@ -126,12 +126,7 @@ def example_messages(prompt: str, response: str) -> list[dict[str, str]]:
 
 def read_object(body: bytes) -> dict[str, Any]:
     """A request's body as a JSON object. Raises RefusedError for anything else, also for NaN and infinities."""
-    try:
-        value = from_json(body, allow_inf_nan=False)
-    except ValueError as error:
-        raise RefusedError(
-            422, [_problem("json_invalid", ["body"], f"the body is not JSON: {error}")]
-        ) from None
+    value = _json_in(body)
     if not isinstance(value, dict):
         kind = type(value).__name__
         raise RefusedError(
@@ -140,8 +135,23 @@ def read_object(body: bytes) -> dict[str, Any]:
     return value
 
 
+def _json_in(body: bytes) -> Any:
+    try:
+        return from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        problem = _problem("json_invalid", ["body"], f"the body is not JSON: {error}")
+        raise RefusedError(422, [problem]) from None
+
+
+def refuse_infinite_json(body: bytes) -> None:
+    """Raise RefusedError for a body with NaN or Infinity, which a field of any type would take."""
+    if b"NaN" in body or b"Infinity" in body:
+        _json_in(body)
+
+
 def read_model(model: type[ModelT], body: bytes) -> ModelT:
     """A request's body as a pydantic model. Raises RefusedError that lists every problem with its place."""
+    refuse_infinite_json(body)
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
