@@ -20,6 +20,7 @@ from guerdon.data.eval_logs import read_eval_log
 from guerdon.data.files import ReadContext, ReadRow
 from guerdon.data.hub import HubSource, is_hub_id
 from guerdon.data.json_rows import read_json, read_json_lines
+from guerdon.data.run_folder import run_samples
 from guerdon.errors import InputError
 
 Reader = Callable[[Path, ReadContext], Iterator[ReadRow]]
@@ -178,6 +179,8 @@ def _folder(folder: Path, name: str, split: str | None) -> list[RowSource]:
         if split is not None:
             raise InputError(f"{name} is one saved split; leave out --split {split}")
         return [FileSource(file, str(file), read_arrow) for file in files]
+    if split is None and (of_run := run_samples(folder)) is not None:
+        return [FileSource(of_run[0], str(of_run[0]), of_run[1])]
     found = [(path, reader) for path in _walk(folder) if (reader := _reader_of(path)) is not None]
     if not found:
         raise InputError(f"{name} holds no data files; {KNOWN}")
