@@ -47,7 +47,7 @@ def test_it_begins_with_the_rewards() -> None:
         page = call(running.url, "/openapi.json").json
         text = page["info"]["description"]
         assert text.startswith("## Served here\n\n- **graded** at `/`, version ")
-        assert r"reads ground\_truth, level (optional): Grades \*it\* \<b\>." in text
+        assert r"reads ground\_truth; optional: level: Grades \*it\* \<b\>." in text
         assert "- **brief** at `/rewards/brief`, version" in text
         body = page["paths"]["/v1/score"]["post"]["requestBody"]["content"]["application/json"]
         assert len(body["schema"]["anyOf"]) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -38,7 +39,7 @@ def columns_of(description: Description) -> list[dict[str, Any]]:
     if schema is None:
         typed = not description.is_batch  # there it is the type of the list
         return [
-            {"name": c["name"], "required": c["required"], "type": c["annotation"] if typed else None}
+            {"name": c["name"], "required": c["required"], "type": _short(c["annotation"]) if typed else None}
             for c in description.columns
         ]
     required = schema.get("required", [])
@@ -90,6 +91,11 @@ def curl_lines(description: Description, url: str, *, needs_key: bool) -> dict[s
         f"-d {shlex.quote(json.dumps(body))}"
         for name, (path, body) in example_bodies(description).items()
     }
+
+
+def _short(annotation: str | None) -> str | None:
+    """A type without the names of the modules that its parts are from."""
+    return None if annotation is None else re.sub(r"\b[a-z_.]+\.(?=\w)", "", annotation)
 
 
 def _stand_in(column_type: str | None) -> Any:

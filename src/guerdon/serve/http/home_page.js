@@ -28,14 +28,19 @@ function columnField(column, position) {
 
 function fill(rewards, chosen) {
   const reward = rewards[chosen];
+  const numbered = reward.columns.map((column, i) => [column, i]);
+  const isShown = ([column]) => column.required || column.name === "ground_truth";
+  const shown = numbered.filter(isShown);
+  const hidden = numbered.filter((each) => !isShown(each));
   const select = make("select", { id: "reward" }, ...rewards.map((each, i) => make("option", { value: String(i), selected: i === chosen }, each.name)));
   select.addEventListener("change", () => { fill(rewards, Number(select.value)); byId("reward").focus(); });
   byId("try-form").replaceChildren(
     make("div", {}, make("label", { htmlFor: "reward" }, "Reward"), select),
     field("prompt", "Prompt", reward.prompt),
     field("response", "Response", reward.response),
-    ...reward.columns.map(columnField),
-    field("more", "Further columns", "", "optional, a JSON object", true),
+    ...shown.map(([column, i]) => columnField(column, i)),
+    make("details", {}, make("summary", {}, "Optional columns"), ...hidden.map(([column, i]) => columnField(column, i)),
+      field("more", "Further columns", "", "a JSON object", true)),
     make("button", { type: "submit" }, "Score"),
   );
   byId("result").replaceChildren();

@@ -60,11 +60,14 @@ def _overview(served: Rewards, needs_key: bool) -> str:
 def _summary(name: str, description: Description | None) -> str:
     if description is None:
         return ", still being loaded"
-    columns = ", ".join(
-        _escaped(c["name"]) + ("" if c["required"] else " (optional)") for c in columns_of(description)
-    )
+    columns = columns_of(description)
+    needed, optional = ([c["name"] for c in columns if c["required"] is known] for known in (True, False))
     text = description.info.get("description", "")
-    reads = f"; reads {columns}" if columns else ""
+    reads = "".join(
+        f"; {title} {_escaped(', '.join(names))}"
+        for title, names in (("reads", needed), ("optional:", optional))
+        if names
+    )
     return f", version {_escaped(description.version)}{reads}" + (
         f": {_escaped(text)}" if text != name else ""
     )
