@@ -78,7 +78,8 @@ def answer(
 ) -> tuple[int, Any]:
     """The answer to a body by a real reward, from reading to writing."""
     reward = function if isinstance(function, RewardFunction) else RewardFunction(function)
-    served = RewardInfo(reward.name, reward.version, reward.parameters, reward.options.metadata_schema)
+    schema = reward.options.metadata_schema
+    served = RewardInfo(reward.name, reward.version, reward.parameters, schema, reward.reads)
     asked = read(format, op, body, served)
     samples = [sample for sample in asked.samples if isinstance(sample, Sample)]
     outcomes = [pack(result) for result in reward.evaluate_batch(samples)] if samples else []

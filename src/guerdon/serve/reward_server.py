@@ -68,6 +68,8 @@ class RewardServer(ABC, Generic[MetadataT]):
     1.0
     """
 
+    allow_any_ending: bool = False
+    """Whether requests are scored whose last turn is not the assistant's; they are malformed otherwise."""
     _made_with: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:

@@ -51,6 +51,17 @@ def test_columns_name_the_fields() -> None:
     assert sample.metadata == {"level": 1}
 
 
+def test_fields_are_found_by_their_names() -> None:
+    row = {"question": "2 + 2?", "completion": "4", "answer": "4", "level": 1}
+    status, result = answer(V1, "score", row, exact)
+    assert (status, result["score"]) == (200, 1.0)
+    assert result["columns"] == "prompt=question, response=completion, ground_truth=answer"
+    assert "columns" not in answer(V1, "score", {"response": "4", "ground_truth": "4"}, exact)[1]
+    several = {"samples": [row, {"response": "4", "ground_truth": "4"}]}
+    found = answer(V1, "batch_score", several, exact)[1]["results"]
+    assert [(result["score"], "columns" in result) for result in found] == [(1.0, True), (1.0, False)]
+
+
 def test_a_batch_may_mix_both_forms() -> None:
     rows = [{"prompt": "2 + 2?", "response": "4", "id": 1}, {"messages": TALK, "id": 2}]
     parsed = read(V1, "batch_score", {"samples": rows})
@@ -68,7 +79,9 @@ def test_over_the_socket() -> None:
 @pytest.mark.parametrize(
     ("row", "place", "words"),
     [
-        ({"prompt": "?"}, ["response"], "Field required"),
+        ({"prompt": "?"}, [], "no column for the response"),
+        ({"prompt": "?", "output": "4", "completion": "4"}, [], "output"),
+        ({"prompt": "?", "completions": ["4", "5"]}, [], "2 responses; send one a sample"),
         ({"prompt": "?", "response": 4}, ["response", "str"], "valid string"),
         ({"prompt": "?", "response": None}, ["response", "str"], "valid string"),
         ({"prompt": 2, "response": "4"}, ["prompt", "str"], "valid string"),
@@ -102,7 +115,7 @@ def test_what_is_wrong_is_said_where_it_is(row: Any, place: list[Any], words: st
 def test_a_column_that_the_reward_reads_is_not_misspelt() -> None:
     row = {"prompt": "?", "response": "4", "answers": ["4"]}
     assert "did you mean 'answer'?" in refusal(V1, "score", row)[0][1]
-    reads = RewardInfo("any_of", "1", columns=frozenset({"answers", "columns"}))
+    reads = RewardInfo("any_of", "1", reads=frozenset({"answers", "columns"}))
     assert sample_in(V1, "score", {**row, "columns": ["a"]}, reads).metadata == {
         "answers": ["4"],
         "columns": ["a"],

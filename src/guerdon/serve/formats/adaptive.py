@@ -27,12 +27,14 @@ from guerdon.serve.formats.base import (
     read_model,
     refuse_infinite_json,
     status_of,
+    value_problem,
 )
 from guerdon.serve.models import (
     BatchedRequest,
     BatchedResponse,
     Request,
     Response,
+    Turn,
     ValidatedRequest,
 )
 from guerdon.types import Message, Sample
@@ -219,8 +221,9 @@ class ServerRequests:
 class ServerReader:
     """Reads bodies into requests of one RewardServer's metadata class."""
 
-    def __init__(self, metadata_cls: type[BaseModel]) -> None:
+    def __init__(self, metadata_cls: type[BaseModel], any_ending: bool = False) -> None:
         cls: Any = metadata_cls
+        self._any_ending = any_ending
         self._metadata_cls = cls
         wire: Any = create_model(
             "ValidatedRequest", __base__=ValidatedRequest[cls], metadata=(cls | None, None)
@@ -237,7 +240,7 @@ class ServerReader:
         except ValidationError:
             return None
         fields = request.__dict__
-        if b"NaN" in body or b"Infinity" in body:
+        if b"NaN" in body or b"Infinity" in body or self._wrong_ending(fields["turns"]):
             return None
         if fields["metadata"] is None or (op == "frame" and fields["id"] is None):
             return None
@@ -257,14 +260,24 @@ class ServerReader:
         ids = [request.__dict__["id"] for request in requests]
         problems = []
         for i, request in enumerate(requests):
-            if (fields := request.__dict__)["metadata"] is None:
-                place = ("requests", i) if op == "batch_score" else ()
+            place: tuple[str | int, ...] = ("requests", i) if op == "batch_score" else ()
+            if (wrong := self._wrong_ending((fields := request.__dict__)["turns"])) is not None:
+                problems.append(value_problem(wrong, *place, "turns"))
+            if fields["metadata"] is None:
                 problems += self._fill(fields, place)
         if op == "frame" and ids[0] is None:
             raise refused_frame(body, "a frame needs an id, a whole number, by which its answer is known")
         if problems:
             raise refused_frame(body, problems) if op == "frame" else RefusedError(422, problems)
         return ServerRequests(requests, ids, self._batch_cls)
+
+    def _wrong_ending(self, turns: Sequence[Turn]) -> str | None:
+        """What is wrong with turns that do not end with the assistant's."""
+        if self._any_ending or (turns and turns[-1].role == "assistant"):
+            return None
+        if not turns:
+            return "turns is empty: the last turn must be the completion"
+        return f'the last turn must be the assistant\'s, not one of the role "{turns[-1].role[:40]}"'
 
     def _fill(self, fields: dict[str, Any], place: Sequence[str | int]) -> list[dict[str, Any]]:
         """No metadata means empty metadata, which may lack what the class requires."""

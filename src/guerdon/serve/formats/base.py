@@ -21,14 +21,15 @@ from guerdon.errors import (
     InputError,
     NotApplicableError,
 )
-from guerdon.scoring.outcome import Outcome
-from guerdon.types import Sample
+from guerdon.scoring.outcome import Outcome, failure
+from guerdon.types import Message, Sample, check_ending
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 Detail = str | list[dict[str, Any]]
 _SHOWN_INPUT = 200
 _SHOWN_PROBLEMS = 100
 _DEPTH = 100
+_TEXT_PARTS = frozenset({"text", "output_text", "input_text"})
 
 
 class RefusedError(Exception):
@@ -67,8 +68,10 @@ class RewardInfo:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     metadata_cls: type[BaseModel] | None = None
     """The class that the metadata of every request must fit, where the reward declares one."""
-    columns: frozenset[str] = frozenset()
-    """The columns that the reward reads by name."""
+    reads: frozenset[str] | None = frozenset()
+    """The names that the reward reads of a sample; None where they are not known."""
+    any_ending: bool = False
+    """Whether it scores conversations that do not end with the assistant."""
 
 
 @dataclass(slots=True)
@@ -174,9 +177,45 @@ def as_sample(row: Mapping[str, Any], *where: str | int) -> Sample:
         raise refused(str(error), *where) from None
 
 
+def with_response(sample: Sample | Outcome) -> Sample | Outcome:
+    """The sample; the failure that says what is wrong where it ends with no response of the assistant's.
+
+    >>> asked = Sample([{"role": "user", "content": "2 + 2?"}])
+    >>> with_response(asked).error
+    'the conversation ends with a message of the role "user"; the last one must be the assistant\'s, which is the \
+response'
+    """
+    if not isinstance(sample, Sample):
+        return sample
+    try:
+        check_ending(sample.messages)
+        if sample.messages and (wrong := _unreadable(sample.messages[-1])) is not None:
+            raise InputError(f"the last message {wrong}")
+    except InputError as error:
+        return failure(InputError.kind, str(error))
+    return sample
+
+
+def _unreadable(message: Message) -> str | None:
+    """Why a message holds no response; None where it does, which may be an empty one."""
+    content = message.content
+    if isinstance(content, str):
+        return None if content or message.keys() - {"role", "name"} else "has no content"
+    for part in content or ():
+        kind = part.get("type", "text")
+        if not isinstance(kind, str) or (kind in _TEXT_PARTS and not isinstance(part.get("text"), str)):
+            return "has a part without its text"
+    return None
+
+
 def refused(message: str, *where: str | int) -> RefusedError:
     """The refusal of a body for one thing that is wrong at ``where``."""
-    return RefusedError(422, [_problem("value_error", ["body", *where], message)])
+    return RefusedError(422, [value_problem(message, *where)])
+
+
+def value_problem(message: str, *where: str | int) -> dict[str, Any]:
+    """One thing that is wrong at ``where``, in FastAPI's form."""
+    return _problem("value_error", ["body", *where], message)
 
 
 def check_metadata(reward: RewardInfo, placed: Iterable[tuple[Sample, Sequence[str | int]]]) -> None:

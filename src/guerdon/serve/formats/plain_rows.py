@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
+from guerdon.data.columns import Columns, RewardNeeds
+from guerdon.errors import InputError
 from guerdon.serve.formats.base import RewardInfo, as_model, as_sample, refused
 from guerdon.types import Message, Sample
 
@@ -35,16 +37,40 @@ class PlainScoreRequest(BaseModel):
     )
 
 
-def plain_sample(row: Mapping[str, Any], reward: RewardInfo, *where: str | int) -> Sample:
-    """The sample of a row, at ``where`` in the body. Raises RefusedError that names the field at fault.
+def plain_sample(row: Mapping[str, Any], reward: RewardInfo, *where: str | int) -> tuple[Sample, str | None]:
+    """The sample of a row, at ``where`` in the body, and which columns were found where its fields have other names.
 
-    >>> row = {"question": "2 + 2?", "response": "4", "level": 1, "columns": {"prompt": "question"}}
-    >>> sample = plain_sample(row, RewardInfo("exact", "1"))
-    >>> sample.prompt, sample.response, sample.metadata
-    ('2 + 2?', '4', {'level': 1})
+    Raises RefusedError that names the field at fault.
+
+    >>> row = {"question": "2 + 2?", "completion": "4", "level": 1}
+    >>> sample, found = plain_sample(row, RewardInfo("exact", "1"))
+    >>> sample.prompt, sample.response, sample.metadata, found
+    ('2 + 2?', '4', {'level': 1}, 'prompt=question, response=completion')
     """
-    fields = _mapped(row, reward, *where)
-    _refuse_misspelt(fields, reward, *where)
+    reads = reward.reads or frozenset()
+    fields = _mapped(row, reads, *where)
+    _refuse_misspelt(fields, reads, *where)
+    if "response" not in fields:
+        return _found(fields, reward, *where)
+    return _named(fields, *where), None
+
+
+def _found(fields: Mapping[str, Any], reward: RewardInfo, *where: str | int) -> tuple[Sample, str | None]:
+    """The sample of a row whose columns are found by their names."""
+    try:
+        needs = RewardNeeds(reads=reward.reads, any_ending=reward.any_ending)
+        layout = Columns.of(None).layout([fields], needs=needs)
+        rows = layout.rows(fields)
+        if len(rows) != 1:
+            raise InputError(f"the row holds {len(rows)} responses; send one a sample")
+        line = layout.line
+        return layout.sample(rows[0]), None if line is None else line.removeprefix("columns: ")
+    except InputError as error:
+        raise refused(str(error), *where) from None
+
+
+def _named(fields: Mapping[str, Any], *where: str | int) -> Sample:
+    """The sample of a row with a response and, of the other roles, what it has."""
     request = as_model(PlainScoreRequest, fields, *where)
     before: list[Any] = (
         [Message(role="user", content=request.prompt)] if isinstance(request.prompt, str) else request.prompt
@@ -72,9 +98,9 @@ def plain_sample(row: Mapping[str, Any], reward: RewardInfo, *where: str | int) 
     )
 
 
-def _mapped(row: Mapping[str, Any], reward: RewardInfo, *where: str | int) -> dict[str, Any]:
+def _mapped(row: Mapping[str, Any], reads: frozenset[str], *where: str | int) -> dict[str, Any]:
     """The row with its fields under the names that ``columns`` gives them."""
-    if "columns" in reward.columns:  # its own column
+    if "columns" in reads:  # its own column
         return dict(row)
     columns = row.get("columns")
     fields = {name: value for name, value in row.items() if name != "columns"}
@@ -104,11 +130,11 @@ def _mapped(row: Mapping[str, Any], reward: RewardInfo, *where: str | int) -> di
     return {**fields, **taken}
 
 
-def _refuse_misspelt(fields: Mapping[str, Any], reward: RewardInfo, *where: str | int) -> None:
+def _refuse_misspelt(fields: Mapping[str, Any], reads: frozenset[str], *where: str | int) -> None:
     """A field whose name is nearly one of ours, and which the reward does not read, is not silently metadata."""
     absent = [name for name in _NAMES if name not in fields]
     for name in fields:
-        if name in _NAMES or name in reward.columns:
+        if name in _NAMES or name in reads:
             continue
         if close := difflib.get_close_matches(name, absent, n=1, cutoff=_SIMILAR):
             text = f"unknown field {name!r}; did you mean {close[0]!r}? Else give it under metadata"

@@ -99,6 +99,9 @@ class ScoreResult(_ResponseModel):
     reward: str = ""
     version: str = ""
     parameters: dict[str, Any] = Field(default_factory=dict)
+    columns: str | None = Field(
+        None, description="Which columns were found, where the sample's fields have other names."
+    )
 
 
 class BatchResult(_ResponseModel):
@@ -140,24 +143,26 @@ class V1Format(Format):
         if op == "frame":
             return _read_frame(body, reward)
         if op == "score":
-            sample = _read_one(body, reward)
-            check_metadata(reward, [(sample, ("metadata",))])
-            return ParsedRequest([sample], [sample.id])
-        samples = _read_many(body, reward)
-        check_metadata(reward, ((s, ("samples", i, "metadata")) for i, s in enumerate(samples)))
-        return ParsedRequest(list(samples), [sample.id for sample in samples])
+            read = [_read_one(body, reward)]
+            check_metadata(reward, [(read[0][0], ("metadata",))])
+        else:
+            read = _read_many(body, reward)
+            check_metadata(reward, ((s, ("samples", i, "metadata")) for i, (s, _) in enumerate(read)))
+        # The columns that were found beside the identity, where some were.
+        context = [sample.id if found is None else (sample.id, found) for sample, found in read]
+        return ParsedRequest([sample for sample, _ in read], context)
 
     def write(
         self, op: str, context: Any, outcomes: Sequence[Outcome], reward: RewardInfo
     ) -> tuple[int, bytes]:
         if op == "batch_score":
-            results = [result_of(o, id, reward) for o, id in zip(outcomes, context, strict=True)]
+            results = [_result(o, known, reward) for o, known in zip(outcomes, context, strict=True)]
             return 200, json_bytes({"results": results})
         (outcome,) = outcomes
         if op == "frame":
             number, identity = context
-            return 200, json_bytes({"n": number, "result": result_of(outcome, identity, reward)})
-        return status_of(outcome), json_bytes(result_of(outcome, context[0], reward))
+            return 200, json_bytes({"n": number, "result": _result(outcome, identity, reward)})
+        return status_of(outcome), json_bytes(_result(outcome, context[0], reward))
 
     def identity_of(self, frame: bytes) -> Any:
         return _number_of(frame)
@@ -189,6 +194,13 @@ def result_of(outcome: Outcome, sample_id: str | int | None, reward_info: Reward
     return result
 
 
+def _result(outcome: Outcome, known: Any, reward: RewardInfo) -> dict[str, Any]:
+    if not isinstance(known, tuple):
+        return result_of(outcome, known, reward)
+    identity, found = known
+    return {**result_of(outcome, identity, reward), "columns": found}
+
+
 def outcome_of_result(result: Mapping[str, Any]) -> Outcome:
     """The outcome in a result object, the inverse of ``result_of``. Raises RemoteError for what is none.
 
@@ -214,21 +226,25 @@ def _read_frame(body: bytes, reward: RewardInfo) -> ParsedRequest:
     try:
         try:
             frame = read_model(FrameRequest, body)
-            number, sample = frame.n, _sample(frame.sample)
+            number, sample, found = frame.n, _sample(frame.sample), None
         except RefusedError:
             row, given = _object_in(body), _number_of(body)
             if row is None or given is None or set(row) != {"n", "sample"} or not _is_plain(row["sample"]):
                 raise
-            number, sample = given, plain_sample(row["sample"], reward, "sample")
+            number, (sample, found) = given, plain_sample(row["sample"], reward, "sample")
         check_metadata(reward, [(sample, ("sample", "metadata"))])
     except RefusedError as error:
         raise RefusedError(error.status, error.detail, _number_of(body)) from None
-    return ParsedRequest([sample], (number, sample.id))
+    return ParsedRequest([sample], (number, sample.id if found is None else (sample.id, found)))
 
 
-def _read_one(body: bytes, reward: RewardInfo) -> Sample:
+Read = tuple[Sample, str | None]
+"""A sample, and which columns were found for it, if any had to be."""
+
+
+def _read_one(body: bytes, reward: RewardInfo) -> Read:
     try:
-        return _sample(read_model(ScoreRequest, body))
+        return _sample(read_model(ScoreRequest, body)), None
     except RefusedError:
         row = _object_in(body)
         if row is None or not _is_plain(row):
@@ -236,10 +252,10 @@ def _read_one(body: bytes, reward: RewardInfo) -> Sample:
     return plain_sample(row, reward)
 
 
-def _read_many(body: bytes, reward: RewardInfo) -> list[Sample]:
+def _read_many(body: bytes, reward: RewardInfo) -> list[Read]:
     """A batch of samples in chat form is read in one go, one with plain rows row by row."""
     try:
-        return [_sample(request) for request in read_model(BatchScoreRequest, body).samples]
+        return [(_sample(request), None) for request in read_model(BatchScoreRequest, body).samples]
     except RefusedError:
         row = _object_in(body)
         rows = None if row is None or set(row) != {"samples"} else row["samples"]
@@ -248,10 +264,10 @@ def _read_many(body: bytes, reward: RewardInfo) -> list[Sample]:
     return [_sample_of(row, reward, "samples", i) for i, row in enumerate(rows)]
 
 
-def _sample_of(row: Any, reward: RewardInfo, *where: str | int) -> Sample:
+def _sample_of(row: Any, reward: RewardInfo, *where: str | int) -> Read:
     if _is_plain(row):
         return plain_sample(row, reward, *where)
-    return _sample(as_model(ScoreRequest, row, *where))
+    return _sample(as_model(ScoreRequest, row, *where)), None
 
 
 def _is_plain(row: Any) -> bool:

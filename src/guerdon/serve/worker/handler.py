@@ -23,9 +23,15 @@ from guerdon.scoring.outcome import Outcome, failure, pack
 from guerdon.scoring.process.ipc import StatusPage
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.adaptive import AdaptiveFormat, ServerReader, reply_of, written_one
-from guerdon.serve.formats.base import ParsedRequest, RefusedError, RewardInfo, json_bytes, read_object
+from guerdon.serve.formats.base import (
+    ParsedRequest,
+    RefusedError,
+    RewardInfo,
+    json_bytes,
+    read_object,
+    with_response,
+)
 from guerdon.serve.messages import TOGETHER, WorkerReply, WorkerRequest
-from guerdon.serve.worker.reward_columns import reward_columns
 from guerdon.serve.worker.tasks import (
     RewardFunctionTask,
     RewardServerTask,
@@ -52,7 +58,10 @@ class RequestHandler:
         self.reward_info = reward_info_of(reward)
         self.direct = not reward.is_async or never_suspends(_awaited(reward))
         """Whether an answer needs no event loop that turns meanwhile."""
-        self._reader = ServerReader(self.server.metadata_cls) if self.server is not None else None
+        server = self.server
+        self._reader = (
+            None if server is None else ServerReader(server.metadata_cls, self.reward_info.any_ending)
+        )
         quick = self.direct and self.server is not None and not self.server.overrides_batch_score()
         self._quick = _ADAPTIVE if quick else -1
 
@@ -123,10 +132,12 @@ class RequestHandler:
         format = FORMATS[choice[0]]
         if self._reader is not None and isinstance(format, AdaptiveFormat):
             assert self.server is not None
-            parsed = self._reader.read(choice[1], call.body)
-            return RewardServerTask(self.server, self.reward, parsed, choice)
-        samples = format.read(choice[1], call.body, self.reward_info)
-        return RewardFunctionTask(self.reward, self.reward_info, samples, choice, format)
+            requests = self._reader.read(choice[1], call.body)
+            return RewardServerTask(self.server, self.reward, requests, choice)
+        parsed = format.read(choice[1], call.body, self.reward_info)
+        if not self.reward_info.any_ending:
+            parsed.samples = [with_response(sample) for sample in parsed.samples]
+        return RewardFunctionTask(self.reward, self.reward_info, parsed, choice, format)
 
     def finished(self, call: WorkerRequest, started: float) -> WorkerReply:
         """The response to a call whose parts have all been scored."""
@@ -211,8 +222,17 @@ def reward_info_of(reward: RewardFunction) -> RewardInfo:
     """What formats may know of a reward."""
     server = reward_server_of(reward)
     schema = server.metadata_cls if server is not None else reward.options.metadata_schema
-    columns = frozenset(column["name"] for column in reward_columns(reward))
-    return RewardInfo(reward.name, reward.version, reward.parameters, schema, columns)
+    reads = reward.reads
+    if reads is not None and schema is not None:
+        reads |= schema.model_fields.keys()
+    return RewardInfo(
+        reward.name, reward.version, reward.parameters, schema, reads, any_ending_of(reward, server)
+    )
+
+
+def any_ending_of(reward: RewardFunction, server: ScoringServer | None) -> bool:
+    """Whether a reward, or the RewardServer that it calls, scores conversations without a response."""
+    return reward.allows_any_ending or (server is not None and server.allow_any_ending)
 
 
 def reward_server_of(reward: RewardFunction) -> ScoringServer | None:

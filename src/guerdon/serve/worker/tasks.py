@@ -36,6 +36,7 @@ class ScoringServer(Protocol):
     """What a worker calls on a RewardServer."""
 
     metadata_cls: type[BaseModel]
+    allow_any_ending: bool
 
     def score(self, request: Any) -> Any: ...
     def batch_score(self, requests: Any) -> Any: ...
