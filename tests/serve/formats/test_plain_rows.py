@@ -123,5 +123,28 @@ def test_a_column_that_the_reward_reads_is_not_misspelt() -> None:
     assert sample_in(V1, "score", {**row, "answer": "4"}).metadata == {"answers": ["4"]}
 
 
+def test_columns_name_what_the_reward_reads() -> None:
+    reads = RewardInfo("graded", "1", reads=frozenset({"level"}))
+    row = {"response": "4", "difficulty": 3, "columns": {"level": "difficulty"}}
+    assert sample_in(V1, "score", row, reads).metadata == {"level": 3}
+    assert (
+        "did you mean 'level'?"
+        in refusal(V1, "score", {**row, "columns": {"leve": "difficulty"}}, reads)[0][1]
+    )
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"response": "4", "columns": {"x" * 1_000_000: "response"}},
+        {"response": "4", "columns": {"prompt": "x" * 1_000_000}},
+        {"x" * 1_000_000: "4"},
+    ],
+)
+def test_a_long_name_is_not_repeated(row: dict[str, Any]) -> None:
+    ((place, words),) = refusal(V1, "score", row)
+    assert len(str(place)) + len(words) < 1000
+
+
 def test_messages_beside_a_prompt_are_refused() -> None:
     assert refusal(V1, "score", {"messages": TALK, "prompt": "?"}, SERVED)[0][0] == ["body", "prompt"]

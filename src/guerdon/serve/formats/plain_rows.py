@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
@@ -15,6 +17,9 @@ from guerdon.types import Message, Sample
 
 ROLES = ("prompt", "response", "ground_truth", "answer", "metadata", "id")
 _NAMES = (*ROLES, "columns", "messages")
+_COMPARED, _LONGEST = 100, 40
+"""So many names of a row are compared with ours, and of those no longer ones."""
+_SENTENCE = 900
 _SIMILAR = 0.85
 """From this likeness on, the name of a field is taken for a misspelt one."""
 
@@ -66,7 +71,7 @@ def _found(fields: Mapping[str, Any], reward: RewardInfo, *where: str | int) -> 
         line = layout.line
         return layout.sample(rows[0]), None if line is None else line.removeprefix("columns: ")
     except InputError as error:
-        raise refused(str(error), *where) from None
+        raise refused(str(error)[:_SENTENCE], *where) from None  # it repeats names, of any length
 
 
 def _named(fields: Mapping[str, Any], *where: str | int) -> Sample:
@@ -111,38 +116,43 @@ def _mapped(row: Mapping[str, Any], reads: frozenset[str], *where: str | int) ->
         raise refused(
             f'columns must be an object such as {{"prompt": "question"}}, not {kind}', *where, "columns"
         )
+    roles = (*ROLES, *sorted(reads - set(ROLES)))
     for role, name in columns.items():
-        if role not in ROLES:
-            raise refused(
-                f"there is no {role!r} to map a column to{_hint(role, ROLES)}", *where, "columns", role
-            )
+        place = (*where, "columns", role[:_LONGEST])
+        if role not in roles:
+            text = f"there is no {role[:_LONGEST]!r} to map a column to{_hint(role, roles)}"
+            raise refused(text, *place)
         if not isinstance(name, str) or name not in row or name == "columns":
             there = [other for other in row if other != "columns"]
-            text = f"there is no field {name!r}{_hint(str(name), there)}"
-            raise refused(text, *where, "columns", role)
+            raise refused(f"there is no field {name!r:.80}{_hint(str(name), there)}", *place)
     taken = {role: row[name] for role, name in columns.items()}
     for name in columns.values():
         fields.pop(name, None)
     if twice := sorted(set(fields) & set(taken)):
-        raise refused(
-            f"columns maps {columns[twice[0]]!r} to {twice[0]}, which is there too", *where, "columns"
-        )
+        text = f"columns maps {columns[twice[0]]!r:.80} to {twice[0]}, which is there too"
+        raise refused(text, *where, "columns")
     return {**fields, **taken}
 
 
 def _refuse_misspelt(fields: Mapping[str, Any], reads: frozenset[str], *where: str | int) -> None:
     """A field whose name is nearly one of ours, and which the reward does not read, is not silently metadata."""
     absent = [name for name in _NAMES if name not in fields]
-    for name in fields:
-        if name in _NAMES or name in reads:
+    for name in islice(fields, _COMPARED):
+        if name in _NAMES or name in reads or len(name) > _LONGEST:
             continue
-        if close := difflib.get_close_matches(name, absent, n=1, cutoff=_SIMILAR):
-            text = f"unknown field {name!r}; did you mean {close[0]!r}? Else give it under metadata"
+        if (close := _near(name, tuple(absent))) is not None:
+            text = f"unknown field {name!r}; did you mean {close!r}? Else give it under metadata"
             raise refused(text, *where, name)
 
 
+@lru_cache(1024)
+def _near(name: str, names: tuple[str, ...]) -> str | None:
+    close = difflib.get_close_matches(name, names, n=1, cutoff=_SIMILAR)
+    return close[0] if close else None
+
+
 def _hint(name: str, names: Iterable[str]) -> str:
-    listed = list(names)
-    if close := difflib.get_close_matches(name, listed, n=1):
+    listed = [other[:_LONGEST] for other in islice(names, _COMPARED)]
+    if close := difflib.get_close_matches(name[:_LONGEST], listed, n=1):
         return f"; did you mean {close[0]!r}?"
     return f"; there are: {', '.join(listed[:12]) or 'none'}"

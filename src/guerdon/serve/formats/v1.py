@@ -243,6 +243,8 @@ Read = tuple[Sample, str | None]
 
 
 def _read_one(body: bytes, reward: RewardInfo) -> Read:
+    if b'"messages"' not in body and (row := _object_in(body)) is not None and _is_plain(row):
+        return plain_sample(row, reward)
     try:
         return _sample(read_model(ScoreRequest, body)), None
     except RefusedError:
