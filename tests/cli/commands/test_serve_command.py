@@ -31,7 +31,7 @@ def test_a_person_sees_what_is_served_where_and_how_to_stop(serve: Serve) -> Non
   half    version [0-9a-f]{{12}}  http://{host}:{port}/rewards/half
 
 formats  adaptive, v1, .*
-docs     http://{host}:{port}/docs
+page     http://{host}:{port}/ to try a reward in a browser; /docs documents every endpoint
 key      none; only this machine can reach the server
 stop     Ctrl-C; waits up to 30 s for requests in flight
 """,

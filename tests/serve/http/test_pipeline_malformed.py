@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
+from websockets.sync.client import connect
 
 from guerdon import RewardFunction
 from guerdon.reward.options import RewardOptions
@@ -144,6 +145,25 @@ def test_in_a_batch_it_is_the_samples_failure(
     assert good.get("error") is None
     assert bad["error"]["kind"] == "input"
     assert bad.get("score", bad.get("reward")) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "frame"),
+    [
+        ("/v1/ws", {"n": 1, "sample": {"messages": ASKED}}),
+        ("/v1/ws", {"n": 1, "sample": {"promt": "?", "response": "4"}}),
+        ("/ws", {"id": 1, "turns": ASKED}),
+        ("/ws", {"type": "step", "data": {"messages": ASKED}}),
+    ],
+)
+def test_over_a_socket_it_is_an_error(server: BackgroundServer, path: str, frame: dict[str, Any]) -> None:
+    with connect(server.url.replace("http", "ws", 1) + path, compression=None) as socket:
+        socket.send(json.dumps(frame))
+        answer = json.loads(socket.recv(timeout=20))
+    error = answer.get("result", answer).get("error") or answer["data"]
+    assert error["message"]
+    assert "assistant" in error["message"] or "promt" in error["message"]
+    assert answer.get("result", {}).get("score") is None
 
 
 def test_a_message_that_calls_a_tool_is_a_response(server: BackgroundServer) -> None:

@@ -297,7 +297,7 @@ def _welcome(url: str, specs: Sequence[RewardSpec], options: ServeOptions) -> st
     lines += [f"  {name:{widths[0]}}  {version:{widths[1]}}  {where}" for name, version, where in columns]
     facts = {
         "formats": ", ".join(format.name for format in FORMATS),
-        "docs": f"{url}/docs",
+        "page": f"{url}/ to try a reward in a browser; /docs documents every endpoint",
         "key": "required, as Authorization: Bearer KEY or X-Api-Key: KEY",
         "journal": options.journal,
         "stop": f"Ctrl-C; waits up to {options.drain:g} s for requests in flight",

@@ -181,9 +181,8 @@ def with_response(sample: Sample | Outcome) -> Sample | Outcome:
     """The sample; the failure that says what is wrong where it ends with no response of the assistant's.
 
     >>> asked = Sample([{"role": "user", "content": "2 + 2?"}])
-    >>> with_response(asked).error
-    'the conversation ends with a message of the role "user"; the last one must be the assistant\'s, which is the \
-response'
+    >>> print(with_response(asked).error)
+    the conversation ends with a message of the role "user"; the last one must be the assistant's, which is the response
     """
     if not isinstance(sample, Sample):
         return sample

@@ -49,8 +49,8 @@ def plain_sample(row: Mapping[str, Any], reward: RewardInfo, *where: str | int) 
 
     >>> row = {"question": "2 + 2?", "completion": "4", "level": 1}
     >>> sample, found = plain_sample(row, RewardInfo("exact", "1"))
-    >>> sample.prompt, sample.response, sample.metadata, found
-    ('2 + 2?', '4', {'level': 1}, 'prompt=question, response=completion')
+    >>> sample.prompt, sample.response, sample.metadata["level"], found
+    ('2 + 2?', '4', 1, 'prompt=question, response=completion')
     """
     reads = reward.reads or frozenset()
     fields = _mapped(row, reads, *where)
