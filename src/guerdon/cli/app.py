@@ -34,7 +34,7 @@ from guerdon.errors import RewardError
 if TYPE_CHECKING:
     from guerdon.cli.configuration import ConfigFile
 
-FIRST = ("preview", "score", "rewards", "test", "serve", "adapt", "train", "evaluate")
+FIRST = ("examples", "preview", "score", "rewards", "test", "serve", "adapt", "train", "evaluate")
 """The commands that a list of them begins with; the others follow by name."""
 
 WITHOUT_CONFIG = ("completion", "config", "examples")
