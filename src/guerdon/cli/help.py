@@ -28,7 +28,8 @@ A mistake in the command line, the data or a file ends with one line on standard
 error and exit status 2; `--debug` adds the traceback. Results go to standard
 output, everything else to standard error. Defaults come from the
 [environment](#environment-variables) and from a
-[configuration file](configuration.md).
+[configuration file](configuration.md); `guerdon completion --install` sets up
+completion in your shell.
 
 This page is generated: `python -m guerdon.cli.help`.
 """

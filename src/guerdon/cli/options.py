@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from guerdon.cli.completion import completer_of
 from guerdon.errors import InputError
 from guerdon.settings import SETTINGS, parse_positive, setting
 
@@ -39,6 +40,7 @@ def option(*names: str, **attributes: Any) -> Decorator:
     """
     flag = next(name for name in names if name.startswith("--"))
     attributes.setdefault("envvar", variable_of(flag))
+    attributes.setdefault("shell_complete", completer_of(attributes.get("metavar")))
     return click.option(*names, **attributes)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from guerdon.cli.completion import complete_rewards
 from guerdon.cli.options import (
     Invocation,
     ParamType,
@@ -92,6 +93,9 @@ class RewardArgument(click.Argument):
 
     If there is one in the file, the only word on the command line may be the data.
     """
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, shell_complete=complete_rewards, **attributes)
 
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from guerdon.cli.completion import complete_trainers
 from guerdon.cli.options import check_variables, option
 from guerdon.cli.reward_options import RewardArgument, find_reward, parse_value, reward_options, reward_path
 from guerdon.errors import InputError, MissingExtraError, RemoteError
@@ -23,7 +24,9 @@ _RUN_OPTIONS = ("on_failure", "timeout", "workers", "components")
 
 @click.command(short_help="Write what a trainer needs to use a reward.")
 @click.argument("reward", cls=RewardArgument, required=False)
-@option("--for", "trainer", metavar="TRAINER", help="The trainer; see --list.")
+@option(
+    "--for", "trainer", metavar="TRAINER", shell_complete=complete_trainers, help="The trainer; see --list."
+)
 @option(
     "-o",
     "--output",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from guerdon.cli.completion import complete_rewards
 from guerdon.cli.data_options import DataFlags, data_options, say_columns
 from guerdon.cli.options import POSITIVE, check_variables, option
 from guerdon.cli.reward_options import find_reward, reward_options
@@ -68,7 +69,13 @@ class BenchmarkRequest:
 @option("--kinds", is_flag=True, help="Break each table down by kind of case.")
 @option("--list", "list_only", is_flag=True, help="List the suites and run nothing.")
 @option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the tables.")
-@option("--reward", "rewards", multiple=True, help="A reward to measure on --rows. Repeatable.")
+@option(
+    "--reward",
+    "rewards",
+    multiple=True,
+    shell_complete=complete_rewards,
+    help="A reward to measure on --rows. Repeatable.",
+)
 @option("--rows", metavar="DATA", help="Your labelled rows: as DATA of guerdon score.")
 @option(
     "--label",

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from guerdon.cli.completion import complete_commands
 from guerdon.cli.configuration import (
     SHARED,
     CommandDefaults,
@@ -46,7 +47,7 @@ class ConfiguredValue:
 
 
 @click.command(short_help="Show which configuration holds and where it comes from.")
-@click.argument("command", nargs=-1)
+@click.argument("command", nargs=-1, shell_complete=complete_commands)
 @option("--variables", "list_variables", is_flag=True, help="List all environment variables.")
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 @debug_option

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from guerdon.cli.options import ParamType, debug_option, option
 from guerdon.errors import InputError
@@ -51,6 +52,12 @@ class ExampleNameType(ParamType):
             hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(EXAMPLES)}"
             self.fail(f"there is no example {value!r}; {hint}", param, ctx)
         return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        found = {name: one.about for name, one in EXAMPLES.items() if name.startswith(incomplete)}
+        return [CompletionItem(name, help=about) for name, about in found.items()]
 
 
 @click.command(short_help="Write the examples of the documents to files.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from guerdon.cli.completion import complete_files, complete_rewards
 from guerdon.cli.options import POSITIVE, LineSeparated, ParsedValue, check_variables, debug_option, option
 from guerdon.cli.reward_options import find_reward, reward_options
 from guerdon.errors import InputError
@@ -89,7 +90,7 @@ def journal(context: click.Context) -> None:
 
 
 @journal.command("list", short_help="List recorded requests, the latest last.")
-@click.argument("file")
+@click.argument("file", shell_complete=complete_files)
 @option("--reward", metavar="NAME", help="Only requests to this reward.")
 @option(
     "--status", type=ParsedValue(parse_status, "status"), help="Only requests with this status: 504 or 5xx."
@@ -128,7 +129,7 @@ def list_(
 
 
 @journal.command(short_help="Show one recorded request with its response.")
-@click.argument("file")
+@click.argument("file", shell_complete=complete_files)
 @click.argument("id")
 @_json_option
 @debug_option
@@ -155,8 +156,8 @@ def show(file: str, id: str, as_json: bool) -> None:
 
 
 @journal.command(short_help="Score recorded requests again with the current reward.")
-@click.argument("file")
-@click.argument("reward")
+@click.argument("file", shell_complete=complete_files)
+@click.argument("reward", shell_complete=complete_rewards)
 @option("--diff", is_flag=True, help="Show each changed sample, and exit with status 1 if there is one.")
 @option("--last", type=POSITIVE, help="Only this many requests, the latest.")
 @option(

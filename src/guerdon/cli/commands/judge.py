@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from guerdon.cli.completion import complete_files
 from guerdon.cli.data_options import DataFlags, say_columns
 from guerdon.cli.options import debug_option, option
 from guerdon.cli.reward_options import find_reward, reward_argument
@@ -43,7 +44,7 @@ def judge(context: click.Context) -> None:
 
 @judge.command(short_help="Compare a judge's scores with labels.")
 @reward_argument
-@click.argument("data")
+@click.argument("data", shell_complete=complete_files)
 @option(
     "--label", metavar="COLUMN", default="label", show_default=True, help="The column that holds the labels."
 )

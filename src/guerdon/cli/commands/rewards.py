@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from guerdon.cli.completion import complete_rewards
 from guerdon.cli.options import debug_option, option
 from guerdon.cli.reward_options import find_reward
 from guerdon.errors import RewardError
@@ -96,7 +97,7 @@ def rewards(context: click.Context, as_json: bool) -> None:
 
 
 @rewards.command(short_help="Show a reward's parameters, scale and example.")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_rewards)
 @json_option
 @debug_option
 def show(name: str, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from guerdon.cli.completion import complete_files
 from guerdon.cli.data_options import DataFlags, say_columns
 from guerdon.cli.options import option
 from guerdon.cli.reward_options import find_reward, reward_argument
@@ -40,7 +41,7 @@ class _ScoreRun:
 
 @click.command(short_help="Score a data set: one row per sample, and statistics.")
 @reward_argument
-@click.argument("data")
+@click.argument("data", shell_complete=complete_files)
 @scoring_options
 @option(
     "--group-by",

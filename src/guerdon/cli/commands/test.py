@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from guerdon.cli.completion import complete_files
 from guerdon.cli.options import ParsedValue, check_variables, option
 from guerdon.cli.reward_options import find_reward, refuse_swapped, reward_argument, reward_options
 from guerdon.errors import InputError
@@ -33,7 +34,7 @@ def parse_tolerance(value: str | float) -> float:
 
 @click.command(short_help="Compare a reward's scores with expected ones.")
 @reward_argument
-@click.argument("cases")
+@click.argument("cases", shell_complete=complete_files)
 @option(
     "--tolerance",
     type=ParsedValue(parse_tolerance, "number"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from guerdon.cli.completion import complete_folders
 from guerdon.cli.options import POSITIVE, debug_option, option
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _STEPS = 10
 
 
 @click.command("inspect", short_help="Show a run's best, worst and most changed samples.")
-@click.argument("run")
+@click.argument("run", shell_complete=complete_folders)
 @option("-n", "--number", type=POSITIVE, default=3, show_default=True, help="Samples of each kind.")
 @option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @debug_option

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from guerdon.cli.completion import complete_folders
 from guerdon.cli.options import debug_option, option
 
 
 @click.command("plot", short_help="Draw a run's curves.")
-@click.argument("run")
+@click.argument("run", shell_complete=complete_folders)
 @option(
     "-o",
     "--output",

@@ -14,6 +14,7 @@ import click
 from guerdon.cli.commands.train.inspect import inspect
 from guerdon.cli.commands.train.plot import plot
 from guerdon.cli.commands.train.shared import OverridesArgument, with_shared
+from guerdon.cli.completion import complete_overrides
 from guerdon.cli.options import Invocation, check_variables, debug_option, option, option_group
 from guerdon.errors import InputError
 
@@ -136,7 +137,7 @@ _flags = option_group(
 
 
 @click.command(cls=_RunCommand, name="train")
-@click.argument("overrides", cls=OverridesArgument, nargs=-1)
+@click.argument("overrides", cls=OverridesArgument, nargs=-1, shell_complete=complete_overrides)
 @_flags
 @debug_option
 @click.pass_obj
