@@ -128,7 +128,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     # The command line.
     "a flag misspelt": ((*SCORE, "--tiemout", "3"), "--timeout"),
     "a command misspelt": (("scroe",), "did you mean score?"),
-    "an unknown command": (("frobnicate",), "there are preview, score, rewards, test"),
+    "an unknown command": (("frobnicate",), "there are examples, preview, score, rewards, test"),
     "no data": (("score", "my_rewards.py::exact"), "Missing argument 'DATA'; see: guerdon score --help"),
     "one word too many": ((*SCORE, "another"), "unexpected extra argument"),
     "a flag without its value": ((*SCORE, "--timeout"), "--timeout"),

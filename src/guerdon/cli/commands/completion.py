@@ -34,7 +34,7 @@ class InstallPlan:
 def completion(context: click.Context, shell: str | None, install: bool, line: str | None) -> None:
     """\b
     guerdon completion --install
-    guerdon completion zsh > _guerdon
+    guerdon completion zsh
 
     Print the completion of SHELL, or install it.
 
