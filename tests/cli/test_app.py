@@ -40,7 +40,7 @@ def test_the_list_of_rewards_loads_no_reward() -> None:
     heavy = {
         "guerdon.types",
         "guerdon.sandbox",
-        "guerdon.scoring",
+        "guerdon.scoring.run",
         "guerdon.serve",
         "pydantic.main",
         "asyncio",
