@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+# On a busy machine commands would say what they are doing, where a test compares all that they say.
+os.environ.setdefault("GUERDON_SAY_AFTER", "600")
+
 ROOT = Path(__file__).resolve().parent.parent
 NOT_RUN = pytest.StashKey[list[str]]()
 

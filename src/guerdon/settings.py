@@ -125,6 +125,9 @@ SETTINGS: Mapping[str, EnvironmentSetting] = {
             "base_url", str.strip, None, "Address of the reward server, such as http://host:8000."
         ),
         EnvironmentSetting("api_key", str.strip, None, "Key that reward servers are called with."),
+        EnvironmentSetting(
+            "say_after", parse_seconds, 1.5, "Seconds after which a command says what it is doing."
+        ),
         EnvironmentSetting("debug", parse_bool, False, "Show tracebacks of errors."),
     )
 }

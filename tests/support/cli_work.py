@@ -97,7 +97,7 @@ def write_rows(path: Path, rows: list[Any]) -> None:
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory: my_rewards.py, and samples.jsonl with the responses a, b and c."""
     for name in list(os.environ):
-        if name.startswith("GUERDON_"):
+        if name.startswith("GUERDON_") and name != "GUERDON_SAY_AFTER":
             monkeypatch.delenv(name)
     folder = tmp_path / "work"
     folder.mkdir()

@@ -88,7 +88,7 @@ class Server:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "guerdon", "serve", *args, "--port", "0"],
             cwd=folder,
-            env={**kept, **(environment or {})},
+            env={**kept, "GUERDON_SAY_AFTER": "600", **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

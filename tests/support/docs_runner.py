@@ -175,6 +175,7 @@ def _environment() -> dict[str, str]:
         # Not resolved: the interpreter of a virtual environment is a link to one that lacks its packages.
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}",
         "COLUMNS": "80",
+        "GUERDON_SAY_AFTER": str(COMMAND_SECONDS),
         "NO_COLOR": "1",
         "PYTHONUTF8": "1",
         "PYTHONUNBUFFERED": "1",

@@ -124,6 +124,7 @@ def guerdon_serve(*arguments: str, log: Path, port: int | None = None, folder: P
     port = port or free_port()
     command = [sys.executable, "-m", "guerdon", "serve", *arguments, "--port", str(port)]
     env = {k: v for k, v in os.environ.items() if not k.startswith("GUERDON_")}
+    env["GUERDON_SAY_AFTER"] = "600"
     return Process(command, port, log, ready="/health/ready", env=env, folder=folder)
 
 

@@ -12,7 +12,7 @@ import pytest
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory, with nothing of Guerdon's in the environment."""
     for name in list(os.environ):
-        if name.startswith("GUERDON_"):
+        if name.startswith("GUERDON_") and name != "GUERDON_SAY_AFTER":
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -58,20 +58,22 @@ class DataFlags:
 
         Raises InputError where there is nothing to read.
         """
+        from guerdon.console.working import Working
         from guerdon.data.columns import RewardNeeds
         from guerdon.data.dataset import open_dataset
 
-        return open_dataset(
-            source,
-            columns=self.columns(),
-            split=self.split,
-            limit=limit,
-            needs=RewardNeeds(
-                reads=_read_by(rewards),
-                besides=[name for name in besides if name is not None],
-                any_ending=any(reward.allows_any_ending for reward in rewards),
-            ),
-        )
+        with Working(f"opening {source}"):
+            return open_dataset(
+                source,
+                columns=self.columns(),
+                split=self.split,
+                limit=limit,
+                needs=RewardNeeds(
+                    reads=_read_by(rewards),
+                    besides=[name for name in besides if name is not None],
+                    any_ending=any(reward.allows_any_ending for reward in rewards),
+                ),
+            )
 
     def check(self, data: Dataset) -> Survey:
         """What a pass over all rows finds, shown while it lasts.

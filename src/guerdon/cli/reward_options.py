@@ -126,10 +126,14 @@ def find_reward(spec: str, parameters: Mapping[str, Any]) -> RewardFunction:
 
     Raises ResolutionError where it leads nowhere, BindingError for a parameter that the reward lacks.
     """
-    from guerdon.reward.registry import get_reward_function
+    from guerdon.console.working import Working
 
-    check_parameters(spec, parameters)
-    return get_reward_function(reward_path(spec), **parameters)
+    path = reward_path(spec)
+    with Working(f"loading {path}"):
+        from guerdon.reward.registry import get_reward_function
+
+        check_parameters(spec, parameters)
+        return get_reward_function(path, **parameters)
 
 
 def reward_path(spec: str) -> str:
@@ -137,12 +141,14 @@ def reward_path(spec: str) -> str:
 
     Raises ResolutionError for a file that defines no reward or several.
     """
+    from guerdon.console.working import Working
     from guerdon.reward.discovery import full_path
     from guerdon.reward.names import is_registered
 
     if is_registered(spec):
         return spec
-    path = full_path(spec)
+    with Working(f"loading {spec}"):
+        path = full_path(spec)
     if spec.endswith(".py") and path != spec:
         click.echo(f"reward: {path}", err=True)
     return path

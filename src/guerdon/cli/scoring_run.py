@@ -176,7 +176,7 @@ class ScoringJob:
         request = self.request
         # Shown from the start: the workers may take a while to load the reward.
         with ProgressBar(self.title, patience=0.0) as bar:
-            bar.count(0, len(self.rows))
+            bar.count(0, len(self.rows), "" if request.limits.workers == 0 else "starting workers")
             try:
                 return score_all(
                     self.reward,

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from guerdon.console.notebook import NotebookBar, in_notebook
 from guerdon.console.progress_bar import TransientBar, as_clock
+from guerdon.console.working import Working
 from guerdon.scoring.progress import OnProgress, Progress
 
 PATIENCE = 0.5
@@ -58,13 +59,18 @@ class ProgressBar:
         self._started = self._said = clock()
         self._seen: deque[tuple[float, int]] = deque()
         self._live = is_live()
+        # Lines come seldom, and none before something is done.
+        self._first_line = Working(what)
 
     def __enter__(self) -> ProgressBar:
+        if not self._live:
+            self._first_line.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._first_line.stop()
         if self._bar is not None:
             self._bar.stop()
 
@@ -92,6 +98,7 @@ class ProgressBar:
         if self._live:
             self._draw(share, "  ".join(pieces))
         elif now - self._said >= LINE_SECONDS:
+            self._first_line.stop()
             self._said = now
             print(f"{self._what} {', '.join(pieces)}", file=sys.stderr)
 

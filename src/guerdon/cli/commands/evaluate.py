@@ -12,8 +12,12 @@ import click
 from guerdon.cli.options import POSITIVE, check_variables, debug_option, option
 
 if TYPE_CHECKING:
+    from guerdon.reward.function import RewardFunction
+    from guerdon.train.config.schema import Config
+    from guerdon.train.data.problems import Problems
     from guerdon.train.evaluation.eval_metrics import EvalMetrics
     from guerdon.train.evaluation.evaluate import Evaluation, EvaluationRequest, Evaluator, ScoredCompletion
+    from guerdon.train.records.folder import RunFolder
 
 
 @click.command(short_help="Evaluate a trained model on held-out problems.")
@@ -74,15 +78,12 @@ def evaluate(
         Evaluation,
         EvaluationRequest,
         Evaluator,
-        checkpoint_of,
         write,
     )
-    from guerdon.train.run.runner import loaded
 
     check_variables()
     with prints_to_stderr():
-        folder, number, checkpoint = checkpoint_of(run, step)
-        config, reward, problems = loaded(folder)
+        (folder, number, checkpoint), (config, reward, problems) = _read(run, step)
         known = config.evaluation
         request = EvaluationRequest(
             checkpoint=checkpoint,
@@ -107,13 +108,26 @@ def evaluate(
     _show(found, path, verbose or known.verbose, as_json)
 
 
+def _read(
+    run: Path, step: int | None
+) -> tuple[tuple[RunFolder, int, Path], tuple[Config, RewardFunction, Problems]]:
+    """The folder of a run with one of its checkpoints, and what the run was made of."""
+    from guerdon.console.working import Working
+    from guerdon.train.evaluation.evaluate import checkpoint_of
+    from guerdon.train.run.runner import loaded
+
+    with Working(f"reading {run}"):
+        found = checkpoint_of(run, step)
+        return found, loaded(found[0])
+
+
 def _evaluated(
     evaluator: Evaluator, request: EvaluationRequest, what: str
 ) -> tuple[EvalMetrics, list[ScoredCompletion]]:
     from guerdon.cli.output import ProgressBar
 
     with ProgressBar(f"evaluating {what}", patience=0.0) as bar:
-        bar.count(0, len(evaluator.problems) * request.passes)
+        bar.count(0, len(evaluator.problems) * request.passes, "loading the model")
         return evaluator.evaluate(request, lambda done, total: bar.count(done, total))
 
 

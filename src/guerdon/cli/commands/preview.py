@@ -60,6 +60,7 @@ def preview(
     Exits with status 1 if a reward failed on every sample.
     """
     from guerdon.cli.output import prints_to_stderr
+    from guerdon.console.working import Working
     from guerdon.scoring.run import score
 
     check_variables()
@@ -69,10 +70,10 @@ def preview(
         flags.check(data)
         say_columns(data)
         samples = list(data.samples() if flags.skip_bad_rows else data)
-        scores = {
-            name: score(reward, samples, **limits.options(), on_error="result")
-            for name, reward in found.items()
-        }
+        scores = {}
+        for name, reward in found.items():
+            with Working(f"scoring with {name}"):
+                scores[name] = score(reward, samples, **limits.options(), on_error="result")
     _show(samples, scores)
     if any(not s.scored and s.failed for s in (run.statistics() for run in scores.values())):
         raise SystemExit(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -179,9 +180,9 @@ def serve(rewards: tuple[str, ...], parameters: dict[str, Any], reloads: bool, f
     options = flags.options()
     refs = _reward_refs(rewards, parameters)
     _check_extra()
+    messages = ServerMessages(options)
     # Before the rewards are loaded, which may take long: a port that is taken is known at once.
-    with prints_to_stderr(), bind_socket(options.host, options.port) as listener:
-        messages = ServerMessages(options)
+    with prints_to_stderr(), bind_socket(options.host, options.port) as listener, messages.loading:
         if reloads:
             from guerdon.serve.reload.reloader import ReloadCallbacks, serve_reloading
 
@@ -231,11 +232,17 @@ class ServerMessages:
     """What the server reports on standard error: text for people, or JSON with ``--log-format json``."""
 
     def __init__(self, options: ServeOptions) -> None:
+        from guerdon.console.working import Working
+
         self._options = options
         self._versions: dict[str, str] = {}
+        # A log in JSON has no lines of text.
+        patience = None if options.log_format == "text" else math.inf
+        self.loading = Working("loading the rewards and starting their workers", patience)
 
     def ready(self, url: str, specs: Sequence[RewardSpec]) -> None:
         """It answers."""
+        self.loading.stop()
         self._versions = {spec.name: spec.version for spec in specs}
         rewards = [
             {"name": spec.name, "version": spec.version, "url": _url_of(url, number, spec)}

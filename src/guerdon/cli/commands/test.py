@@ -68,19 +68,15 @@ def test(
     each difference. Exits with status 1 if a score differs, or if --contract is given and the contract is broken.
     """
     from guerdon.cli.output import prints_to_stderr
+    from guerdon.console.working import Working
     from guerdon.testing import run_cases
 
     check_variables()
     refuse_swapped(reward, cases)
     with prints_to_stderr():
         found = find_reward(reward, parameters)
-        outcomes = run_cases(
-            found,
-            cases,
-            tolerance=tolerance,
-            timeout=timeout,
-            workers=workers,
-        )
+        with Working(f"scoring the cases of {cases}"):
+            outcomes = run_cases(found, cases, tolerance=tolerance, timeout=timeout, workers=workers)
     if not outcomes:
         raise InputError(f"{cases} holds no cases")
     _show(outcomes)
@@ -95,11 +91,12 @@ def _keeps_contract(reward: RewardFunction, cases: str, timeout: float | None) -
 
     from guerdon.cli.output import output, prints_to_stderr
     from guerdon.console import clean, duration
+    from guerdon.console.working import Working
     from guerdon.testing import check_reward
 
     console = output()
     try:
-        with prints_to_stderr():
+        with prints_to_stderr(), Working("checking the contract"):
             report = check_reward(reward, cases, timeout=timeout)
     except AssertionError as broken:
         console.print(Text(clean(str(broken), console)), soft_wrap=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from guerdon.console.working import Working
 from guerdon.errors import InputError
 from guerdon.train.backend import TrainingContext, TrainingInterrupted
 from guerdon.train.backends.interrupts import InterruptHandler
@@ -66,6 +67,7 @@ class BackendRun(ABC):
         )
         self._interrupts = InterruptHandler()
         self._step_started = 0.0
+        self._first_step = Working("generating and scoring the first responses")
 
     # What a backend implements.
 
@@ -113,11 +115,14 @@ class BackendRun(ABC):
             return
         try:
             with self.environment():
-                self.build()
+                with Working(f"loading the model {self.config.model.path or self.config.model.model_family}"):
+                    self.build()
                 with self._interrupts:
                     self._step_started = time.perf_counter()
+                    self._first_step.start()
                     self.run()
         finally:
+            self._first_step.stop()
             self.reward.close()
         if self.done < self.total and self.saved is not None:
             raise TrainingInterrupted(*self.saved)
@@ -146,6 +151,7 @@ class BackendRun(ABC):
 
     def end_step(self, step: int) -> StepEnd:
         """Evaluate where that is due and report the step. Says whether to save a checkpoint, and to stop."""
+        self._first_step.stop()
         seconds, training = time.perf_counter() - self._step_started, self.config.training
         last = step >= self.total
         if last or (training.eval_every_n_steps and step % training.eval_every_n_steps == 0):

@@ -40,11 +40,13 @@ def inspect(run: str, number: int, as_json: bool) -> None:
     components disagree most, and failures of each kind. Also works during the run.
     """
     from guerdon.cli.output import output
+    from guerdon.console.working import Working
     from guerdon.train.records.run_reader import RunReader
     from guerdon.train.views.inspect import inspect as find
 
-    reader = RunReader.of(run)
-    found = find(reader, number)
+    with Working(f"reading {run}"):
+        reader = RunReader.of(run)
+        found = find(reader, number)
     if as_json:
         warnings = [{"step": step, **alarm.to_dict()} for step, alarm in reader.warnings()]
         click.echo(

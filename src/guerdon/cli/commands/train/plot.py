@@ -27,7 +27,10 @@ def plot(run: str, output: str | None) -> None:
     The plot has reward, components, zero-variance groups, length, failures, time in rewards, the trainer's own
     figures and held-out accuracy, as far as the run has them. Also works during the run.
     """
+    from guerdon.console.working import Working
     from guerdon.train.records.run_reader import RunReader
     from guerdon.train.views.plot import plot as draw
 
-    click.echo(str(draw(RunReader.of(run), output)))
+    with Working(f"drawing {run}"):
+        path = draw(RunReader.of(run), output)
+    click.echo(str(path))

@@ -205,6 +205,7 @@ def _train(overrides: Sequence[str], flags: TrainFlags, shared: Mapping[str, Any
     """Prepare, show and carry out one run; gives the exit status."""
     from guerdon.cli.exit_codes import INTERRUPTED
     from guerdon.cli.output import prints_to_stderr
+    from guerdon.console.working import Working
     from guerdon.train.backend import TrainingInterrupted
     from guerdon.train.config.compose import compose
     from guerdon.train.run.prepare import prepare, prepare_resume
@@ -212,10 +213,12 @@ def _train(overrides: Sequence[str], flags: TrainFlags, shared: Mapping[str, Any
 
     with prints_to_stderr():
         if flags.resume is not None:
-            prepared = prepare_resume(flags.resume, accept_changes=flags.accept_changes)
+            with Working(f"checking {flags.resume}"):
+                prepared = prepare_resume(flags.resume, accept_changes=flags.accept_changes)
         else:
-            complete = with_shared(overrides, shared, flags.project())
-            prepared = prepare(compose(complete, flags.project()))
+            with Working("checking the configuration, the reward and the data"):
+                complete = with_shared(overrides, shared, flags.project())
+                prepared = prepare(compose(complete, flags.project()))
         _show(prepared)
         if flags.dry_run:
             prepared.discard()

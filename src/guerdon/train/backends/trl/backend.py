@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
+from guerdon.console.working import Working
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.train.backend import Backend, Policy, TrainingContext
 from guerdon.train.config.schema import Config
@@ -45,9 +46,10 @@ class TrlBackend(Backend):
 
     def train(self, context: TrainingContext) -> None:
         """See Backend."""
-        from guerdon.train.backends.trl.run import TrlRun
+        with Working("loading PyTorch and TRL"):
+            from guerdon.train.backends.trl.run import TrlRun
 
-        self.check(context.config)
+            self.check(context.config)
         TrlRun(context).train()
 
     def policy(self, config: Config, checkpoint: Path | None) -> Policy:
