@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import rich.console
 from rich.cells import cell_len
 
 import guerdon
@@ -68,3 +69,12 @@ def test_samples_show_their_text() -> None:
 
 def test_a_run_without_samples_is_a_report_too() -> None:
     assert "There are no samples." in repr(guerdon.score(graded, [], workers=0))
+
+
+def test_a_notebook_shows_the_text_of_scores_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class ZMQInteractiveShell:  # by this name rich knows the shell of a notebook
+        """A shell that shows nothing."""
+
+    monkeypatch.setattr("builtins.get_ipython", ZMQInteractiveShell, raising=False)
+    assert rich.console.Console().is_jupyter
+    assert "samples    30" in repr(guerdon.score(graded, rows(30), workers=0))

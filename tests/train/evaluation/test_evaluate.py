@@ -98,6 +98,10 @@ def test_before_and_after(evaluator: Evaluator, tmp_path: Path) -> None:
     assert before.format.value == 0.0
     assert after.right == [1.0] * 4
     assert after.reward == 1.0
+    assert before.lengths is not None
+    assert after.lengths is not None
+    assert (before.lengths.count, before.lengths.mean, before.lengths.correlation) == (6, 1.0, None)
+    assert (after.lengths.count, after.lengths.mean) == (8, 3.0)
     found = Evaluation(
         made_by=evaluator.reward.provenance,
         inference="standard",

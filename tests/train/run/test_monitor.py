@@ -71,7 +71,7 @@ def test_the_figures_of_a_step(tmp_path: Path) -> None:
         "reward/mean": 0.75, "reward/var": 0.1875, "reward/min": 0.0, "reward/max": 1.0,
         "reward/accuracy/mean": 0.75, "reward/format/max": 1.0,
         "groups/count": 2.0, "groups/zero_variance": 0.5, "groups/all_high": 0.5, "groups/all_low": 0.0,
-        "length/mean": 19 / 6, "length/max": 4.0,
+        "length/mean": 19 / 6, "length/max": 4.0, "length/correlation": -1.0,
         "time/step": 3.0, "time/reward": 0.75, "time/reward_share": 0.25,
         "tokens": 30.0, "tokens_per_second": 10.0, "length/tokens": 5.0, "train/loss": 0.5,
     }  # fmt: skip

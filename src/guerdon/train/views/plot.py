@@ -66,8 +66,10 @@ def plot(reader: RunReader, path: str | Path | None = None) -> Path:
     figure = figures.Figure(figsize=(12, 1.0 + 2.9 * rows), layout="constrained")
     backend.FigureCanvasAgg(figure)
     figure.suptitle(_title(reader), fontsize=13)
+    first = None
     for place, panel in enumerate(panels, 1):
-        axes = figure.add_subplot(rows, min(2, len(panels)), place)
+        axes = figure.add_subplot(rows, min(2, len(panels)), place, sharex=first)
+        first = first or axes
         _draw(axes, panel)
         if place == 1:
             _mark(axes, reader)

@@ -67,12 +67,7 @@ def _print(reader: RunReader, found: Inspection, console: Console) -> None:
         about += f", mean reward {figure(means[0])} in the first step and {figure(means[-1])} in the last"
     print_heading(console, f"Run {reader.folder.path.resolve().name}")
     print_labelled(console, "run", about)
-    _, correlations = reader.series("length/correlation")
-    if correlations:
-        first, last = (
-            figure(round(mean(some), 2)) for some in (correlations[:_STEPS], correlations[-_STEPS:])
-        )
-        against = f"rank correlation of length and score {first} in the first steps, {last} in the last"
+    if against := _length_against_score(reader):
         print_labelled(console, "length", against)
     for step, alarm in reader.warnings()[-_ALARMS:]:
         print_labelled(console, alarm.severity, f"step {step:,}: {alarm.text}")
@@ -97,6 +92,20 @@ def _print(reader: RunReader, found: Inspection, console: Console) -> None:
         _section(console, "Failed, the last of each kind", len(found.failures))
         for failure in found.failures:
             _sample(console, failure)
+
+
+def _length_against_score(reader: RunReader) -> str:
+    """The mean of the steps' rank correlations, of a longer run at both ends; empty where there are none."""
+    from guerdon.scoring.statistics.figures import figure
+
+    _, found = reader.series("length/correlation")
+    if not found:
+        return ""
+    said = "rank correlation of length and score"
+    if len(found) < 2 * _STEPS:
+        return f"{said} {figure(round(mean(found), 2))}, on average over the steps"
+    first, last = (figure(round(mean(some), 2)) for some in (found[:_STEPS], found[-_STEPS:]))
+    return f"{said} {first} in the first steps, {last} in the last"
 
 
 def _section(console: Console, title: str, count: int) -> None:
