@@ -83,3 +83,11 @@ def test_what_holds_no_scores_is_refused(tmp_path: Path, name: str, content: str
 def test_a_path_in_both_forms(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     path = guerdon.score(graded, ROWS, workers=0).write(tmp_path / "scores.jsonl")
     assert guerdon.read_scores(read(path)).path == path
+
+
+def test_the_answers_of_an_evaluation_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "step-1.samples.jsonl"
+    row = {"id": "1 + 1", "prompt": "1 + 1", "response": "2", "score": 1.0, "error": None, "reason": "is 2"}
+    path.write_text(json.dumps({**row, "metrics": {"form": 0.5}, "reward": "math", "version": "1"}) + "\n")
+    (one,) = guerdon.read_scores(path).best()
+    assert (one.id, one.prompt, one.response, one.metrics["form"].score) == ("1 + 1", "1 + 1", "2", 0.5)

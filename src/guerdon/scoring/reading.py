@@ -47,7 +47,9 @@ def read_scores(path: str | Path) -> Scores:
             if scores is None:
                 made_by = Provenance(row["reward"], row["version"], row.get("parameters") or {})
                 scores = Scores(made_by, text="response" in row)
-            scores.add(_sample(row, number - 1), outcome_of(row), float(row.get("seconds") or 0.0))
+            scores.add(
+                _sample(row, number - 1), outcome_of(_with_metrics(row)), float(row.get("seconds") or 0.0)
+            )
         except (KeyError, TypeError, ValueError, AttributeError):
             names = ", ".join(map(str, list(row)[:8])) if isinstance(row, Mapping) else type(row).__name__
             raise InputError(
@@ -70,6 +72,14 @@ def _sample(row: Mapping[str, Any], position: int) -> ReadSample:
     if group is None and prompt is not None:
         group = hashlib.blake2b(prompt.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     return ReadSample(position if identity is None else identity, group, row.get("sample"), text)
+
+
+def _with_metrics(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row whose metrics are objects; the answers of ``guerdon evaluate`` have their numbers alone."""
+    metrics = row.get("metrics") or {}
+    if not any(isinstance(metric, int | float) for metric in metrics.values()):
+        return row
+    return {**row, "metrics": {name: {"score": metric} for name, metric in metrics.items()}}
 
 
 def _rows(path: Path) -> Iterator[Any]:

@@ -146,8 +146,8 @@ def test_severity_grows_with_the_groups_that_teach_nothing(share: float, severit
         (5, 0, [("sparse", "warning")]),
         (8, 0, [("sparse", "critical")]),
         (0, 3, [("saturated", "notice")]),
-        (0, 8, [("saturated", "critical")]),
-        (3, 5, [("sparse", "notice"), ("saturated", "warning")]),
+        (0, 8, [("saturated", "warning")]),
+        (3, 5, [("sparse", "notice"), ("saturated", "notice")]),
     ],
 )
 def test_groups_decide_where_there_are_enough(

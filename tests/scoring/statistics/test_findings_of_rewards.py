@@ -77,6 +77,7 @@ def test_a_finding_holds_whether_the_reward_or_the_policy_is_at_fault(
     found = statistics(reward, share).findings()
     assert [finding.code for finding in found] == codes
     for finding in found:
+        assert finding.severity != "critical" or "scores are 0" in finding.text or finding.code == "sparse"
         # Scores alone cannot tell a policy that has learned from a reward that accepts everything.
         assert not re.search("probably|too lenient", str(finding))
         if (finding.code in ("constant", "saturated")) and "are 1" in finding.text:

@@ -157,7 +157,7 @@ def short_from_the_start(step: int) -> list[float]:
     ("scores", "severities"),
     [
         (learned_at_once, {"notice"}),
-        (lenient, {"critical"}),
+        (lenient, {"warning"}),
         (short_from_the_start, {"warning", "notice"}),
     ],
 )

@@ -124,9 +124,9 @@ def inspect(file: str, selection: Selection, full: bool, as_json: bool) -> None:
 
     Show samples of FILE with their prompts, responses, scores and reasons.
 
-    FILE is what guerdon score -o wrote (.jsonl, .csv, .tsv or .parquet, also of a run that is not complete), or the
-    folder of a training run, whose ids are STEP/POSITION. Without a choice, some of the worst, the best and the
-    failed samples are shown, and of the groups whose scores lie farthest apart.
+    FILE is what guerdon score -o wrote (.jsonl, .csv, .tsv or .parquet, also of a run that is not complete), the
+    answers of guerdon evaluate, or the folder of a training run, whose ids are STEP/POSITION. Without a choice, some
+    of the worst, the best and the failed samples are shown, and of the groups whose scores lie farthest apart.
     """
     scores = _scores(file)
     sections = list(selection.sections(scores))

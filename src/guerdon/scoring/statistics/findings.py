@@ -21,6 +21,9 @@ ZERO_VARIANCE: tuple[tuple[float, Severity], ...] = ((0.75, "critical"), (0.50, 
 """Share of groups that are all wrong (sparse) or all right (saturated). A group-relative method learns
 nothing from such a zero-variance group: at .50 half of all generated text is wasted."""
 
+SATURATED: tuple[tuple[float, Severity], ...] = ((0.75, "warning"), (0.30, "notice"))
+"""The same for groups that are all right: a grade milder, since it may be the success that was wanted."""
+
 USUAL_GROUP = 8
 """Without groups in the data, the share of zero-variance groups is estimated for groups of this size as
 share ** 8, where share is that of the lowest or highest score."""
@@ -151,7 +154,7 @@ def _constant(stats: Statistics) -> Finding:
     remedy = _ALL_LOW if value <= 0 else _ALL_HIGH if value >= 1 else _DIMENSIONS
     return Finding(
         "constant",
-        "critical",
+        "warning" if value >= 1 else "critical",
         f"Constant: all {stats.scored:,} scores are {figure(value)}, so there is nothing to learn from.",
         f"{remedy}.",
     )
@@ -161,11 +164,11 @@ def _shape(stats: Statistics) -> Iterator[Finding]:
     """Sparse, saturated, clustered: by the groups where there are enough to judge, else by the scores."""
     groups, found = _judged(stats.groups), False
     if groups:
-        for code, share, end in (
-            ("sparse", groups.all_low, stats.min),
-            ("saturated", groups.all_high, stats.max),
+        for code, share, end, grades in (
+            ("sparse", groups.all_low, stats.min, ZERO_VARIANCE),
+            ("saturated", groups.all_high, stats.max, SATURATED),
         ):
-            if severity := _grade(share, ZERO_VARIANCE):
+            if severity := _grade(share, grades):
                 found = True
                 text = f"{percent(share)} of {groups.compared:,} groups are zero-variance with every score "
                 text += f"{figure(end or 0.0)}, so they teach nothing; "
@@ -206,7 +209,7 @@ def _dominated(stats: Statistics) -> Iterator[Finding]:
         severity: Severity = "notice"  # the groups were judged first and hold more variety than this
     else:
         dead = share**USUAL_GROUP
-        severity = _grade(dead, ZERO_VARIANCE) or "notice"
+        severity = _grade(dead, ZERO_VARIANCE if end == "low" else SATURATED) or "notice"
         text += f" In groups of {USUAL_GROUP}, {percent(dead)} would be zero-variance and teach nothing."
     yield _ended(end == "low", severity, text)
 

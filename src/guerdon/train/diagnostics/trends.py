@@ -4,9 +4,9 @@ A run is looked at in windows of some steps, ten by default. When a window is co
 
 - its scores are judged as those of any scoring run (``guerdon.scoring.statistics.findings``): too sparse, saturated,
   clustered, constant, failing. A reward that is on its way up starts sparse and ends saturated, so this is
-  said only where two windows in a row are so and the reward did not rise from one to the other. Sparse and
-  saturated are a grade milder than there, since half of the groups being zero-variance is how many runs begin and
-  end; and that a reward is saturated which rose in the run is a notice, for then the data is learned;
+  said only where two windows in a row are so and the reward did not rise from one to the other. Sparse is
+  a grade milder than there, since half of the groups being zero-variance is how many runs begin; and that a reward
+  is saturated which rose in the run is a notice, for then the data is learned;
 - it is compared with the windows before it: see ``_collapse``, ``_length``, ``_falling``, ``_flat``,
   ``_runaway`` and ``_failures``, where each rule stands with its formula.
 
@@ -165,8 +165,7 @@ class Trends:
             if not self._rising(self._history.before):
                 yield Alarm("saturated", "notice", text, _LEARNED)
         elif not self._rising():
-            mild = finding.code in ("sparse", "saturated")
-            severity = _MILDER[finding.severity] if mild else finding.severity
+            severity = _MILDER[finding.severity] if finding.code == "sparse" else finding.severity
             yield Alarm(finding.code, severity, text, finding.remedy)
 
     def _rising(self, *since: Window | None) -> bool:

@@ -24,8 +24,8 @@ def plot(run: str, output: str | None) -> None:
 
     Draw the curves of RUN, the folder of a training run.
 
-    The plot has reward, components, zero-variance groups, length, failures, time in rewards, the trainer's own
-    figures and held-out accuracy, as far as the run has them. Also works during the run.
+    The plot has reward, components, zero-variance groups, length, length against score, failures, time in rewards,
+    the trainer's own figures and held-out accuracy, as far as the run has them. Also works during the run.
     """
     from guerdon.console.working import Working
     from guerdon.train.records.run_reader import RunReader
