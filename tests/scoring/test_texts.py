@@ -15,6 +15,11 @@ FOUR = {"role": "assistant", "content": "4"}
 CALL = {"function": {"name": "add", "arguments": {"a": 2}}}
 
 
+class Broken:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
@@ -34,6 +39,8 @@ CALL = {"function": {"name": "add", "arguments": {"a": 2}}}
             SampleText("2 + 2?", 'calls add({"a": 2})', None, 19),
         ),
         ({"messages": [USER, FOUR], "ground_truth": {"x": (1, {2})}}, SampleText("2 + 2?", "4", {"x": [1, "{2}"]}, 1)),
+        ({"messages": [USER, FOUR], "answer": {(1, 2): 3}}, SampleText("2 + 2?", "4", "{(1, 2): 3}", 1)),
+        ({"messages": [USER, FOUR], "answer": Broken()}, NO_TEXT),
         ({"messages": [FOUR], "original_messages": [USER]}, SampleText("2 + 2?", "4", None, 1)),
         ({"messages": []}, NO_TEXT),
         ({"messages": "text"}, NO_TEXT),

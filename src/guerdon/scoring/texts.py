@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from guerdon.errors import InputError
 from guerdon.types import Message, Sample
 
 
@@ -54,8 +53,8 @@ def text_of(row: Any) -> SampleText:
         response = _content(messages[-1])
         expected = truth[0] if truth[0] is not None else truth[1]
         return SampleText(_prompt(context), response, _plain(expected), len(response))
-    except (InputError, AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
-        return NO_TEXT  # what is wrong with the row is said by its failure
+    except Exception:  # whatever the row's objects raise: what is wrong with a row is said by its failure
+        return NO_TEXT
 
 
 def _prompt(context: Sequence[Any]) -> str | None:
@@ -89,4 +88,7 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, str):
         return str(value)
-    return json.loads(json.dumps(value, default=str))
+    try:
+        return json.loads(json.dumps(value, default=str))
+    except (TypeError, ValueError, RecursionError):  # keys that are no text, or a value that holds itself
+        return str(value)
