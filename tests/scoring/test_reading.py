@@ -85,6 +85,13 @@ def test_a_path_in_both_forms(tmp_path: Path, read: Callable[[Path], Any]) -> No
     assert guerdon.read_scores(read(path)).path == path
 
 
+def test_a_long_file_tells_how_far_it_is(tmp_path: Path) -> None:
+    many = guerdon.score(graded, ROWS * 200, workers=0).write(tmp_path / "scores.jsonl")
+    rows: list[int] = []
+    assert len(guerdon.read_scores(many, progress=rows.append)) == 2400
+    assert rows == [1000, 2000]
+
+
 def test_the_answers_of_an_evaluation_are_read(tmp_path: Path) -> None:
     path = tmp_path / "step-1.samples.jsonl"
     row = {"id": "1 + 1", "prompt": "1 + 1", "response": "2", "score": 1.0, "error": None, "reason": "is 2"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from guerdon.scoring.tables import SEPARATORS, import_pyarrow
 from guerdon.scoring.texts import SampleText
 from guerdon.types import Provenance
 
+_PROGRESS_ROWS = 1000
 _LONGEST_CELL = (1 << 31) - 1
 
 
@@ -29,10 +30,11 @@ class ReadSample(NamedTuple):
     text: SampleText
 
 
-def read_scores(path: str | Path) -> Scores:
+def read_scores(path: str | Path, *, progress: Callable[[int], None] | None = None) -> Scores:
     """The scores in a ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet`` file, those of an unfinished run, too.
 
-    Groups are those of the column ``group``; without it the samples with equal prompts are one.
+    Groups are those of the column ``group``; without it the samples with equal prompts are one. ``progress``
+    is called with the number of rows now and then.
     Raises InputError where there is no such file or its rows are not scores.
 
     >>> from guerdon import score
@@ -56,6 +58,8 @@ def read_scores(path: str | Path) -> Scores:
                 f"{path}, row {number} is not a row of scores (it has: {names}); write one with: "
                 "guerdon score REWARD DATA -o scores.jsonl"
             ) from None
+        if progress is not None and number % _PROGRESS_ROWS == 0:
+            progress(number)
     if scores is None:
         raise InputError(f"{path} has no rows")
     scores.path = given

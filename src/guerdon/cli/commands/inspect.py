@@ -142,9 +142,11 @@ def _scores(file: str) -> Scores:
         from guerdon.train.views.run_scores import scores_of
 
         return scores_of(RunReader.of(file))
+    from guerdon.cli.output import ProgressBar
     from guerdon.scoring.reading import read_scores
 
-    return read_scores(file)
+    with ProgressBar("reading") as bar:
+        return read_scores(file, progress=lambda rows: bar.count(rows, None))
 
 
 def _plain(scores: Scores, sections: Sequence[Section]) -> dict[str, Any]:
