@@ -61,6 +61,7 @@ def test_a_report_has_figures_bars_findings_and_samples() -> None:
         assert piece in page.text
     assert SCORES._repr_html_().count('class="bar"') == SCORES.statistics().distinct
     assert page.tags.count("details") == 3
+    assert page.tags.count("svg") == len(SCORES.statistics().components) == 1
 
 
 @pytest.mark.parametrize("shown", [SCORES, SCORES.worst(3), SCORES.failed(), SCORES.by_id(1)])

@@ -122,15 +122,29 @@ def _histogram(histogram: Histogram) -> str:
 def _components(stats: Statistics) -> str:
     def cells(part: Distribution) -> str:
         numbers = [f"{part.scored:,}", *map(optional_figure, (part.mean, part.std, part.min, part.max))]
-        return "".join(f'<td class="n">{number}</td>' for number in numbers)
+        return (
+            "".join(f'<td class="n">{number}</td>' for number in numbers)
+            + f"<td>{_small(part.histogram)}</td>"
+        )
 
-    names = ("component", "scored", "mean", "std", "min", "max")
+    names = ("component", "scored", "mean", "std", "min", "max", "from min to max")
     head = "".join(f"<th>{name}</th>" for name in names)
     shown = itertools.islice(stats.components.items(), _COMPONENTS)
     lines = (f"<tr><td>{escape(cut(name, 60))}</td>{cells(part)}</tr>" for name, part in shown)
     more = len(stats.components) - _COMPONENTS
     rest = f"<p>and {more:,} more</p>" if more > 0 else ""
     return f"<table><tr>{head}</tr>{''.join(lines)}</table>{rest}"
+
+
+def _small(histogram: Histogram) -> str:
+    """A histogram within a line of text."""
+    most, wide = max(histogram.counts), 80 / len(histogram.counts)
+    bars = (
+        f'<rect x="{wide * place:.1f}" y="{14 - 14 * count / most:.1f}" width="{wide - 1:.1f}" '
+        f'height="{14 * count / most:.1f}" fill="#3a9d5d"><title>{escape(label)}: {count:,}</title></rect>'
+        for place, (label, count) in enumerate(zip(bar_labels(histogram), histogram.counts, strict=True))
+    )
+    return f'<svg width="80" height="14" style="vertical-align:middle">{"".join(bars)}</svg>'
 
 
 def _finding(finding: Finding) -> str:
