@@ -121,7 +121,12 @@ class ProgressBar:
 
 def is_live() -> bool:
     """Whether a bar can be drawn: in a notebook, and on a terminal."""
-    return in_notebook() or (sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
+    if in_notebook():
+        return True
+    try:
+        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    except (AttributeError, ValueError):  # a process may have no standard error, or have closed it
+        return False
 
 
 def show_scoring(bar: ProgressBar, progress: Progress) -> None:
