@@ -95,7 +95,20 @@ def test_a_wrong_type_is_refused(server: BackgroundServer, path: str, body: Any)
                 assert reply.json["error"]["message"]
 
 
-@pytest.mark.parametrize(("path", "body"), EXAMPLES, ids=[path for path, _ in EXAMPLES])
+MORE = [
+    (
+        "/v1/score",
+        {"messages": TALK, "original_messages": ASKED, "ground_truth": "4", "metadata": {"level": 1}},
+    ),
+    ("/v1/batch_score", {"samples": [{"messages": TALK, "id": 1}, {"prompt": "?", "response": "4"}]}),
+    ("/batch_score", {"requests": [{"turns": TALK, "metadata": {"ground_truth": "4"}, "id": 1}]}),
+    ("/evaluate", {"messages": TALK, "ground_truth": "4", "kwargs": {"level": 1}}),
+    ("/aggregate_metrics", {"verify_responses": [{"_ng_task_index": 0, "reward": 1.0}]}),
+    ("/reset", {"seed": 1, "episode_id": "a"}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), [*EXAMPLES, *MORE], ids=[path for path, _ in [*EXAMPLES, *MORE]])
 def test_odd_json_anywhere_is_no_error_of_the_server(server: BackgroundServer, path: str, body: Any) -> None:
     for place in places(body):
         for name, raw in RAW.items():
