@@ -146,5 +146,13 @@ def test_a_long_name_is_not_repeated(row: dict[str, Any]) -> None:
     assert len(str(place)) + len(words) < 1000
 
 
+def test_a_misspelt_field_beside_messages_is_named() -> None:
+    row = {"messages": TALK, "groud_truth": "4", "level": 1}
+    says = "Extra inputs are not permitted"
+    found = [(["body", "groud_truth"], f"{says}; did you mean 'ground_truth'?"), (["body", "level"], says)]
+    assert refusal(V1, "score", row) == found
+    assert refusal(V1, "batch_score", {"samples": [row]})[0][1] == found[0][1]
+
+
 def test_messages_beside_a_prompt_are_refused() -> None:
     assert refusal(V1, "score", {"messages": TALK, "prompt": "?"}, SERVED)[0][0] == ["body", "prompt"]

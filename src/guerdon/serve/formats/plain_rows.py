@@ -12,11 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
 from guerdon.data.columns import Columns, RewardNeeds
 from guerdon.errors import InputError
-from guerdon.serve.formats.base import RewardInfo, as_model, as_sample, refused
+from guerdon.serve.formats.base import RefusedError, RewardInfo, as_model, as_sample, refused
 from guerdon.types import Message, Sample
 
 ROLES = ("prompt", "response", "ground_truth", "answer", "metadata", "id")
 _NAMES = (*ROLES, "columns", "messages")
+_CHAT_NAMES = ("messages", "original_messages", "ground_truth", "answer", "metadata", "id")
 _COMPARED, _LONGEST = 100, 40
 """So many names of a row are compared with ours, and of those no longer ones."""
 _SENTENCE = 900
@@ -143,6 +144,17 @@ def _refuse_misspelt(fields: Mapping[str, Any], reads: frozenset[str], *where: s
         if (close := _near(name, tuple(absent))) is not None:
             text = f"unknown field {name!r}; did you mean {close!r}? Else give it under metadata"
             raise refused(text, *where, name)
+
+
+def with_near_names(error: RefusedError) -> RefusedError:
+    """The refusal of a sample in chat form, with the name that each unknown field is nearly called."""
+    for problem in error.detail if isinstance(error.detail, list) else ():
+        name = problem["loc"][-1]
+        if problem["type"] != "extra_forbidden" or not isinstance(name, str) or len(name) > _LONGEST:
+            continue
+        if (close := _near(name, _CHAT_NAMES)) is not None:
+            problem["msg"] += f"; did you mean {close!r}?"
+    return error
 
 
 @lru_cache(1024)

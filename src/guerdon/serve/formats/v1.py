@@ -27,7 +27,7 @@ from guerdon.serve.formats.base import (
     read_object,
     status_of,
 )
-from guerdon.serve.formats.plain_rows import PlainScoreRequest, plain_sample
+from guerdon.serve.formats.plain_rows import PlainScoreRequest, plain_sample, with_near_names
 from guerdon.types import Message, Sample, StepOutput
 
 Identity = StrictStr | StrictInt | None
@@ -247,10 +247,10 @@ def _read_one(body: bytes, reward: RewardInfo) -> Read:
         return plain_sample(row, reward)
     try:
         return _sample(read_model(ScoreRequest, body)), None
-    except RefusedError:
+    except RefusedError as refused:
         row = _object_in(body)
         if row is None or not _is_plain(row):
-            raise
+            raise with_near_names(refused) from None
     return plain_sample(row, reward)
 
 
@@ -258,11 +258,11 @@ def _read_many(body: bytes, reward: RewardInfo) -> list[Read]:
     """A batch of samples in chat form is read in one go, one with plain rows row by row."""
     try:
         return [(_sample(request), None) for request in read_model(BatchScoreRequest, body).samples]
-    except RefusedError:
+    except RefusedError as refused:
         row = _object_in(body)
         rows = None if row is None or set(row) != {"samples"} else row["samples"]
         if not isinstance(rows, list) or not any(map(_is_plain, rows)):
-            raise
+            raise with_near_names(refused) from None
     return [_sample_of(row, reward, "samples", i) for i, row in enumerate(rows)]
 
 
