@@ -107,7 +107,7 @@ def test_it_shows_each_reward_and_what_it_takes(server: BackgroundServer) -> Non
     assert "Whether it is the ground truth." in page
     assert "<code>words = 4</code>" in page
     assert "s3cret" not in page
-    assert "<code>cases</code> list" in page
+    assert "<code>cases</code> list[str]" in page
     assert "<code>weight</code> float (optional)" in page
 
 

@@ -42,4 +42,6 @@ def reward_columns(reward: RewardFunction) -> list[dict[str, Any]]:
 
 
 def _named(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    if isinstance(annotation, str):
+        return annotation
+    return annotation.__name__ if type(annotation) is type else str(annotation).replace("typing.", "")
