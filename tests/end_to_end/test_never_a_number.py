@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +24,9 @@ from guerdon.trainers import Adapter, trainers
 from guerdon.trainers.nemo_rl import NemoRlAdapter
 from support import wrong_rewards
 from support.serve_work import call, row
+from support.wrong_parameters import WRONG
 
+PATH = wrong_rewards.__file__
 COUNT = 70
 """Samples, in batches of 32, 32 and 6."""
 ROWS = [row(f"text {i}") for i in range(COUNT)]
@@ -137,6 +141,14 @@ def test_ctrl_c_passes() -> None:
         RewardFunction(interrupted).evaluate(Sample.from_row(ROWS[0]))
 
 
+@pytest.fixture(scope="module")
+def formats() -> Iterator[BackgroundServer]:
+    running = serve("math", wrong_rewards.exact, port=0, blocking=False, workers=1)
+    assert isinstance(running, BackgroundServer)
+    with running:
+        yield running
+
+
 # Wrong columns and malformed messages in trainers.
 
 BATCHED = ["trl", "axolotl", "unsloth", "swift", "tunix"]
@@ -202,3 +214,50 @@ def test_adapt_writes_nothing_that_the_adapter_refuses(trainer: str, tmp_path: P
         app, ["adapt", spec, "--for", trainer, "--on-failure", "skip", "-o", str(tmp_path)]
     )
     assert (done.exit_code, any(tmp_path.iterdir())) == ((2, False) if refused else (0, True)), done.output
+
+
+# Wrong parameters.
+
+
+def test_every_entry_has_a_wrong_parameter_here() -> None:
+    assert {name for name, _, _ in WRONG} == {
+        entry.name for entry in entry_points(group="guerdon.rewards") if entry.value.startswith("guerdon.")
+    }
+
+
+@pytest.mark.parametrize(("name", "given", "says"), WRONG, ids=lambda value: str(value)[:40])
+def test_a_wrong_parameter_is_refused_where_a_reward_is_made(
+    name: str, given: dict[str, Any], says: str
+) -> None:
+    with pytest.raises((InputError, BindingError)) as raised:
+        guerdon.get_reward_function(name, **given)
+    assert says in str(raised.value)
+    assert "\n" not in str(raised.value)
+    with pytest.raises((InputError, BindingError)):
+        guerdon.score(name, ROWS[:1], **given)
+
+
+@pytest.mark.parametrize("command", ["score", "preview", "serve", "adapt"])
+@pytest.mark.parametrize(("reward", "text"), [("math", "mode=tolerent"), (f"{PATH}::measured", "most=many")])
+def test_a_wrong_parameter_ends_a_command(command: str, reward: str, text: str, tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(one) + "\n" for one in ROWS[:3]))
+    rest = {
+        "score": [str(data)],
+        "preview": ["--samples", str(data)],
+        "serve": ["--port", "0"],
+        "adapt": ["--for", "trl"],
+    }
+    done = CliRunner().invoke(app, [command, reward, *rest[command], "--param", text])
+    assert done.exit_code == 2, done.output
+    assert ("did you mean tolerant" if reward == "math" else "a whole number, not 'many'") in done.output
+    assert len(done.output.strip().splitlines()) == 1
+
+
+def test_a_wrong_parameter_in_a_request_is_a_4xx(formats: BackgroundServer) -> None:
+    good = row("4", ground_truth="4")
+    assert call(formats.url, "/rewards/math/v1/score", good).json["score"] == 1.0
+    reply = call(formats.url, "/rewards/math/v1/score", {**good, "mode": "tolerent"})
+    assert reply.status in range(400, 500), reply
+    reply = call(formats.url, "/rewards/math/evaluate", {**good, "kwargs": {"mode": "tolerent"}})
+    assert reply.status in range(400, 500) or reply.json.get("score") is None, reply

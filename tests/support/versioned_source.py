@@ -98,5 +98,5 @@ def changed(old: str, new: str) -> str:
     return BASE.replace(old, new)
 
 
-def count(response: str, step: float = 1) -> float:
+def count(response: str, step: Any = 1) -> float:
     return len(response) * step

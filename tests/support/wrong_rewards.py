@@ -151,3 +151,8 @@ RAISES = [leaves, closes, cancels, stops, stops_async, closes_async]
 @reward_function
 def exact(response: str, ground_truth: str) -> float:
     return float(response == ground_truth)
+
+
+@reward_function
+def measured(response: str, most: int = 3) -> float:
+    return float(len(response) <= most)

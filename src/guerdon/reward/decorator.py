@@ -29,6 +29,7 @@ class OptionArguments(TypedDict, total=False):
     concurrency: int | None
     scale: tuple[float, float] | None
     prepare: Callable[..., object] | None
+    check: Callable[..., object] | None
     on_error: OnError
     allow_any_ending: bool
 

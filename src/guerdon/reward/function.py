@@ -114,6 +114,8 @@ class RewardFunction(DirectCall, TrainerMethods, Generic[ResultT]):
         scorer: Scorer = found or FunctionScorer(
             func, fixed_arguments, batch=batch, metadata_schema=options.metadata_schema
         )
+        if fixed_arguments and isinstance(scorer, FunctionScorer):
+            scorer.check_parameters(options.check)
         options = scorer.adapted_options(options)
         self._set(scorer, replace(options, name=name) if name is not None else options)
 

@@ -42,6 +42,9 @@ class RewardOptions:
     prepare: Callable[..., object] | None = None
     """Called with the fixed parameters in each worker process before its first sample, to load a model, say; what
     it raises ends the run before it starts."""
+    check: Callable[..., object] | None = None
+    """Called with the fixed parameters where the reward is made; raises InputError for values that do not fit. Without
+    it, the annotations of the function decide."""
     on_error: OnError = "result"
     """What a direct call does with an exception: a result with an ``error``, or raise it."""
 
@@ -67,6 +70,8 @@ class RewardOptions:
             raise BindingError(f"metadata_schema must be a pydantic model class, not {schema!r}")
         if self.prepare is not None and not callable(self.prepare):
             raise BindingError(f"prepare must be a function of the parameters, not {self.prepare!r}")
+        if self.check is not None and not callable(self.check):
+            raise BindingError(f"check must be a function of the parameters, not {self.check!r}")
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
             raise BindingError(f"name must be a non-empty string, not {self.name!r}")
         if self.id is not None and not isinstance(self.id, str):

@@ -8,7 +8,15 @@ from typing import Any
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.answers.visible import visible
-from guerdon.rewards.common.parameters import non_negative, one_of, response_text, shown, yes_or_no
+from guerdon.rewards.common.parameters import (
+    among,
+    non_negative,
+    one_of,
+    parameter_check,
+    response_text,
+    shown,
+    yes_or_no,
+)
 from guerdon.rewards.common.references import accepted
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -19,7 +27,16 @@ _BEYOND = 10_000
 """Characters that a response is compared in, beyond twenty times those of the longest reference."""
 
 
-@reward_function(scale=(0, 1))
+@reward_function(
+    scale=(0, 1),
+    check=parameter_check(
+        tokenizer=among(TOKENIZERS),
+        case_sensitive=yes_or_no,
+        smoothing=among(SMOOTHINGS),
+        max_order=lambda value, _: _order(value),
+        effective_order=yes_or_no,
+    ),
+)
 def bleu(
     response: str,
     ground_truth: Any = None,

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
-from guerdon.errors import InputError
 from guerdon.reward.binding.annotations import Setting
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common.lengths import length_of, length_text, unit_of
-from guerdon.rewards.common.parameters import non_negative, response_text
+from guerdon.rewards.common.parameters import above_zero, response_text
 from guerdon.types import EvaluateResult, MetricResult
 
 DEFAULT_TARGET = 100
 
 
-@reward_function(scale=(0, 1))
+def _check(target: Any = None, unit: Any = "words", tokenizer: Any = None, **_: Any) -> None:
+    unit_of(unit, tokenizer)
+    if target is not None:
+        above_zero(target, "target")
+
+
+@reward_function(scale=(0, 1), check=_check)
 def conciseness(
     response: str,
     *,
@@ -45,9 +51,7 @@ def conciseness(
     (0.4, 0.0)
     """
     text = response_text(response)
-    counted, aim = unit_of(unit, tokenizer), non_negative(target, "target")
-    if not aim:
-        raise InputError("target must be more than 0")
+    counted, aim = unit_of(unit, tokenizer), above_zero(target, "target")
     count = length_of(text, counted, tokenizer)
     says = any(map(str.isalnum, text))
     score = min(1.0, aim / count) if says and count else 0.0

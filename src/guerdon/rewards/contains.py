@@ -6,7 +6,7 @@ from typing import Any
 
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.answers.visible import visible
-from guerdon.rewards.common.parameters import one_of, response_text, yes_or_no
+from guerdon.rewards.common.parameters import among, one_of, parameter_check, response_text, yes_or_no
 from guerdon.rewards.common.references import accepted
 from guerdon.rewards.common.text import DEFAULT, MAX_TEXT, gold_words, occurs, words
 from guerdon.types import EvaluateResult, MetricResult
@@ -14,7 +14,10 @@ from guerdon.types import EvaluateResult, MetricResult
 NEEDS = ("any", "all")
 
 
-@reward_function(scale=(0, 1))
+@reward_function(
+    scale=(0, 1),
+    check=parameter_check(need=among(NEEDS), case_sensitive=yes_or_no),
+)
 def contains(
     response: str,
     ground_truth: Any = None,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common.lengths import length_text
-from guerdon.rewards.common.parameters import one_of, response_text, whole_number
+from guerdon.rewards.common.parameters import among, one_of, parameter_check, response_text, whole_number
 from guerdon.rewards.common.words import ends, is_unspaced, units
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -16,7 +17,14 @@ DEFAULT_WINDOW, DEFAULT_NGRAM, DEFAULT_MINIMUM = 50, 2, 10
 _DISTINCT = (1, 2, 3)
 
 
-@reward_function(scale=(0, 1))
+def _from_one(value: Any, what: str) -> int:
+    return whole_number(value, what, least=1)
+
+
+@reward_function(
+    scale=(0, 1),
+    check=parameter_check(measure=among(MEASURES), window=_from_one, ngram_size=_from_one, minimum=_from_one),
+)
 def diversity(
     response: str,
     *,

@@ -9,13 +9,18 @@ from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.answers.text import bare, claims, places
 from guerdon.rewards.answers.visible import visible
-from guerdon.rewards.common.parameters import response_text, shown, text_list
+from guerdon.rewards.common.parameters import parameter_check, response_text, shown, text_list
 from guerdon.rewards.common.references import accepted
 from guerdon.rewards.common.text import DEFAULT, KINDS, gold_words, normal, words
 from guerdon.types import EvaluateResult, MetricResult
 
 
-@reward_function(scale=(0, 1))
+@reward_function(
+    scale=(0, 1),
+    check=parameter_check(
+        ignore=lambda value, _: _ignored(value), extract=lambda value, _: places(value, ())
+    ),
+)
 def exact_match(
     response: str,
     ground_truth: Any = None,

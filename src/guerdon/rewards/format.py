@@ -10,7 +10,16 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.parameters import one_of, response_text, shown, text_list, yes_or_no
+from guerdon.rewards.common.parameters import (
+    among,
+    one_of,
+    parameter_check,
+    plain_text,
+    response_text,
+    shown,
+    text_list,
+    yes_or_no,
+)
 from guerdon.types import EvaluateResult, MetricResult
 
 DEFAULT_TEMPLATE = ("think", "answer")
@@ -20,7 +29,19 @@ _TAG_NAME = r"[A-Za-z_][\w.-]*"
 _LAYOUT = re.compile(rf"\s*(?:<({_TAG_NAME})>[^<]*</\1>\s*)+")
 
 
-@reward_function(scale=(0, 1))
+def _check(pattern: Any = None, template: Any = None, **given: Any) -> None:
+    if pattern is not None and template is not None:
+        raise InputError("give either a pattern or a template")
+    parameter_check(anywhere=yes_or_no, prefix=plain_text, outside=among(OUTSIDE), scoring=among(SCORINGS))(
+        **given
+    )
+    if pattern is not None:
+        _compiled(plain_text(pattern, "pattern"))
+    if template is not None:
+        _tags(template)
+
+
+@reward_function(scale=(0, 1), check=_check)
 def format(
     response: str,
     *,
@@ -73,9 +94,7 @@ def format(
     (1.0, 1.0)
     """
     search = yes_or_no(anywhere, "anywhere")
-    if not isinstance(prefix, str):
-        raise InputError(f"prefix must be text, not {shown(prefix)}")
-    text = prefix + response_text(response)
+    text = plain_text(prefix, "prefix") + response_text(response)
     allowed, in_parts = (
         one_of(outside, OUTSIDE, "outside"),
         one_of(scoring, SCORINGS, "scoring") == "fraction",
@@ -89,9 +108,7 @@ def format(
         raise InputError("give either a pattern or a template")
     if in_parts or allowed != "nothing":
         raise InputError("outside and scoring belong to a template, not to a pattern")
-    if not isinstance(pattern, str):
-        raise InputError(f"pattern must be text, not {shown(pattern)}; quote it")
-    compiled = _compiled(pattern)
+    compiled = _compiled(plain_text(pattern, "pattern"))
     found = compiled.search(text) if search else compiled.fullmatch(text.removesuffix("\n"))
     if found or (not search and compiled.fullmatch(text)):
         return EvaluateResult(1.0, reason="matches the pattern")

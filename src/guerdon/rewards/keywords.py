@@ -6,10 +6,17 @@ import functools
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.parameters import non_negative, response_text, text_list, yes_or_no
+from guerdon.rewards.common.parameters import (
+    non_negative,
+    parameter_check,
+    response_text,
+    text_list,
+    yes_or_no,
+)
 from guerdon.rewards.common.words import UNSPACED, is_unspaced
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -23,7 +30,23 @@ _SPELLINGS = {
 }
 
 
-@reward_function(scale=(0, 1))
+def _check(**given: Any) -> None:
+    parameter_check(
+        keywords=text_list,
+        required=text_list,
+        forbidden=text_list,
+        case_sensitive=yes_or_no,
+        whole_words=yes_or_no,
+        penalty=non_negative,
+    )(**given)
+    _refuse_both(
+        text_list(given.get("required"), "required"),
+        text_list(given.get("forbidden"), "forbidden"),
+        yes_or_no(given.get("case_sensitive", False), "case_sensitive"),
+    )
+
+
+@reward_function(scale=(0, 1), check=_check)
 def keywords(
     response: str,
     keywords: str | Sequence[str] | None = None,
@@ -69,8 +92,7 @@ def keywords(
         if keywords is None:
             raise InputError("there are no keywords: give required=, forbidden= or a column keywords")
         return EvaluateResult(reason="the row asks for no keyword")
-    if both := {_folded(word, exact) for word in wanted} & {_folded(word, exact) for word in banned}:
-        raise InputError(f"{', '.join(sorted(both))}: both required and forbidden")
+    _refuse_both(wanted, banned, exact)
     text = _folded(response_text(response), exact)
     says = any(map(str.isalnum, text))
     missing = [word for word in wanted if not _occurs(word, text, exact, whole)]
@@ -79,6 +101,11 @@ def keywords(
     score = share if not present else 0.0 if fine is None else max(0.0, share - fine * len(present))
     reason = _reason(missing, present) if wanted or says else "says nothing: no letter and no digit"
     return EvaluateResult(score, reason, _metrics(wanted, missing, banned, present, share))
+
+
+def _refuse_both(wanted: list[str], banned: list[str], exact: bool) -> None:
+    if both := {_folded(word, exact) for word in wanted} & {_folded(word, exact) for word in banned}:
+        raise InputError(f"{', '.join(sorted(both))}: both required and forbidden")
 
 
 def _folded(text: str, exact: bool) -> str:

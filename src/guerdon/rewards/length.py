@@ -21,7 +21,27 @@ DEFAULT_CACHE = 0.2
 SHAPES = ("linear", "cosine", "overlong")
 
 
-@reward_function(scale=(-1, 1))
+_ANY_MAXIMUM = 1e15
+
+
+def _check(
+    target: Any = None,
+    minimum: Any = None,
+    maximum: Any = None,
+    unit: Any = "words",
+    falloff: Any = None,
+    shape: Any = "linear",
+    cache: Any = None,
+    tokenizer: Any = None,
+    **_: Any,
+) -> None:
+    unit_of(unit, tokenizer)
+    if maximum is None and one_of(shape, SHAPES, "shape") != "linear":  # then a row must give it
+        maximum = _ANY_MAXIMUM
+    _curve(shape, target, minimum, maximum, falloff, cache)
+
+
+@reward_function(scale=(-1, 1), check=_check)
 def length(
     response: str,
     *,
@@ -73,19 +93,8 @@ def length(
     -0.5
     """
     text = response_text(response)
-    form, counted = one_of(shape, SHAPES, "shape"), unit_of(unit, tokenizer)
-    slope, grace = non_negative(falloff, "falloff"), non_negative(cache, "cache")
-    if form == "linear":
-        if grace is not None:
-            raise InputError('cache belongs to shape="overlong"')
-        curve = _trapezoid(*_range(target, minimum, maximum), slope)
-    else:
-        if target is not None or slope is not None:
-            raise InputError(f'target and falloff belong to shape="linear", not to "{form}"')
-        if maximum is None:
-            raise InputError(f'shape="{form}" needs a maximum')
-        low, high = _range(None, minimum, maximum)
-        curve = _wave(low, high, grace) if form == "cosine" else _overlong(minimum, high, grace)
+    counted = unit_of(unit, tokenizer)
+    curve = _curve(shape, target, minimum, maximum, falloff, cache)
     count = length_of(text, counted, tokenizer)
     reason = f"{length_text(count, counted)}, expected {curve.wanted}"
     metric = MetricResult(count, success=curve.low <= count <= curve.high, reason=reason)
@@ -105,6 +114,21 @@ class _LengthCurve:
         if self.low == self.high:
             return f"{self.low:g}"
         return f"{self.low:g} to {self.high:g}" if self.high < math.inf else f"at least {self.low:g}"
+
+
+def _curve(shape: Any, target: Any, minimum: Any, maximum: Any, falloff: Any, cache: Any) -> _LengthCurve:
+    form = one_of(shape, SHAPES, "shape")
+    slope, grace = non_negative(falloff, "falloff"), non_negative(cache, "cache")
+    if form == "linear":
+        if grace is not None:
+            raise InputError('cache belongs to shape="overlong"')
+        return _trapezoid(*_range(target, minimum, maximum), slope)
+    if target is not None or slope is not None:
+        raise InputError(f'target and falloff belong to shape="linear", not to "{form}"')
+    if maximum is None:
+        raise InputError(f'shape="{form}" needs a maximum')
+    low, high = _range(None, minimum, maximum)
+    return _wave(low, high, grace) if form == "cosine" else _overlong(minimum, high, grace)
 
 
 def _range(target: Any, minimum: Any, maximum: Any) -> tuple[float, float]:

@@ -13,7 +13,15 @@ from guerdon.reward.decorator import reward_function
 from guerdon.rewards.answers.final import readable
 from guerdon.rewards.answers.numbers import normal, number
 from guerdon.rewards.answers.text import bare, claims, places
-from guerdon.rewards.common.parameters import non_negative, one_of, response_text, shown, yes_or_no
+from guerdon.rewards.common.parameters import (
+    among,
+    non_negative,
+    one_of,
+    parameter_check,
+    response_text,
+    shown,
+    yes_or_no,
+)
 from guerdon.types import EvaluateResult, MetricResult
 
 DUPLICATES = ("count", "ignore")
@@ -39,7 +47,16 @@ _LEAD = re.compile(
 )
 
 
-@reward_function(scale=(0, 1))
+@reward_function(
+    scale=(0, 1),
+    check=parameter_check(
+        order_matters=yes_or_no,
+        duplicates=among(DUPLICATES),
+        tolerance=non_negative,
+        scoring=among(SCORINGS),
+        extract=lambda value, _: places(value, PLACES),
+    ),
+)
 def number_list(
     response: str,
     ground_truth: Any,

@@ -6,9 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.parameters import non_negative, one_of, response_text
+from guerdon.rewards.common.parameters import (
+    above_zero,
+    among,
+    one_of,
+    parameter_check,
+    response_text,
+)
 from guerdon.rewards.common.prose import PARTS, part_of, without_code
 from guerdon.rewards.common.words import ends, units
 from guerdon.types import EvaluateResult, MetricResult
@@ -46,7 +51,10 @@ class _ReasoningStep:
     content: tuple[str, ...]
 
 
-@reward_function(scale=(0, 1))
+@reward_function(
+    scale=(0, 1),
+    check=parameter_check(target=above_zero, part=among(PARTS)),
+)
 def reasoning_steps(response: str, *, target: int = DEFAULT_TARGET, part: str = "response") -> EvaluateResult:
     """Scores the share of a wanted number of steps that the response shows, up to 1.
 
@@ -72,9 +80,7 @@ def reasoning_steps(response: str, *, target: int = DEFAULT_TARGET, part: str = 
     >>> reasoning_steps("Step 1: \\nStep 2: \\nStep 3: \\n").score, reasoning_steps("First, First, First,").score
     (0.0, 0.0)
     """
-    wanted = non_negative(target, "target")
-    if not wanted:
-        raise InputError("target must be more than 0")
+    wanted = above_zero(target, "target")
     text = part_of(response_text(response), one_of(part, PARTS, "part"))
     found = list(_steps(without_code(ends(text))))
     if any(step.kind == "number" for step in found):

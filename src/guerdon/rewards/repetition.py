@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.parameters import non_negative, response_text, whole_number
+from guerdon.rewards.common.parameters import non_negative, parameter_check, response_text, whole_number
 from guerdon.rewards.common.words import ends, is_unspaced, units
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -35,7 +36,13 @@ class _Found:
     """The share of the words that stand in a loop."""
 
 
-@reward_function(scale=(0, 1))
+@reward_function(
+    scale=(0, 1),
+    check=parameter_check(
+        ngram_size=lambda value, what: whole_number(value, what, least=1),
+        max_penalty=lambda value, _: _penalty(value),
+    ),
+)
 def repetition(
     response: str,
     *,
@@ -71,9 +78,7 @@ def repetition(
     (True, 0.0)
     """
     size = whole_number(ngram_size, "ngram_size", least=1)
-    fine = non_negative(max_penalty, "max_penalty")
-    if fine is None or fine > 1:
-        raise InputError("max_penalty must be from 0 to 1: the share of the score that repetition can cost")
+    fine = _penalty(max_penalty)
     text = ends(response_text(response))
     if not any(map(str.isalnum, text)):
         return EvaluateResult(0.0, reason="says nothing: no letter and no digit")
@@ -133,3 +138,10 @@ def _stuttered(text: str) -> float:
     said = _RULE.sub("", text)
     stutter = sum(len(m[0]) for m in _STUTTER.finditer(said) if len(m[0]) >= _SHORTEST_STUTTER)
     return stutter / sum(map(len, said.split())) if stutter else 0.0
+
+
+def _penalty(value: Any) -> float:
+    fine = non_negative(value, "max_penalty")
+    if fine is None or fine > 1:
+        raise InputError("max_penalty must be from 0 to 1: the share of the score that repetition can cost")
+    return fine

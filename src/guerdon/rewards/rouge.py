@@ -8,7 +8,7 @@ from typing import Any
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.answers.visible import visible
-from guerdon.rewards.common.parameters import one_of, response_text, shown, yes_or_no
+from guerdon.rewards.common.parameters import among, one_of, parameter_check, response_text, shown, yes_or_no
 from guerdon.rewards.common.references import accepted
 from guerdon.rewards.common.text import words
 from guerdon.types import EvaluateResult, MetricResult
@@ -20,7 +20,12 @@ _BEYOND = 10_000
 """Characters that a response is compared in, beyond four times those of the longest reference."""
 
 
-@reward_function(scale=(0, 1))
+@reward_function(
+    scale=(0, 1),
+    check=parameter_check(
+        kind=among(KINDS), measure=among(MEASURES), stemmer=yes_or_no, tokenizer=among(TOKENIZERS)
+    ),
+)
 def rouge(
     response: str,
     ground_truth: Any = None,

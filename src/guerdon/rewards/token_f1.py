@@ -9,13 +9,16 @@ from typing import Any
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.answers.text import bare, claims, places
 from guerdon.rewards.answers.visible import visible
-from guerdon.rewards.common.parameters import response_text, shown
+from guerdon.rewards.common.parameters import parameter_check, response_text, shown
 from guerdon.rewards.common.references import accepted
 from guerdon.rewards.common.text import MAX_TEXT, gold_words, words
 from guerdon.types import EvaluateResult, MetricResult
 
 
-@reward_function(scale=(0, 1))
+@reward_function(
+    scale=(0, 1),
+    check=parameter_check(extract=lambda value, _: places(value, ())),
+)
 def token_f1(
     response: str,
     ground_truth: Any = None,

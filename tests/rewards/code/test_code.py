@@ -352,8 +352,8 @@ def test_whoever_runs_the_reward_says_how_it_is_isolated_and_no_row_does() -> No
     result = unconfined(fenced(SUM), TESTS)
     assert (result.score, metric(result, "isolated")) == (1, (0, "none"))
     assert result.metrics["tamper_resistant"].score == 0
-    wrong = guerdon.get_reward_function("code", isolation="docker")(fenced(SUM), TESTS)
-    assert wrong.error_kind == "input"
+    with pytest.raises(InputError, match="isolation must be one of"):
+        guerdon.get_reward_function("code", isolation="docker")
     row = rows()[0] | {"isolation": "none", "preload": "no_such_module", "reveal": "perhaps"}
     (result,) = guerdon.score("code", [row])
     assert (result.score, result.metrics["isolated"].score) == (1, 1)

@@ -10,10 +10,11 @@ from typing import Any, SupportsIndex
 
 from pydantic import BaseModel, ValidationError
 
-from guerdon.checks import reason_of
-from guerdon.errors import BindingError, InputError
+from guerdon.checks import reason_of, text_of
+from guerdon.errors import BindingError, InputError, RewardError
 from guerdon.reward.binding.annotations import wants_dicts
 from guerdon.reward.binding.batch_plan import BatchPlan, called_with_lists
+from guerdon.reward.binding.parameter_checks import check_values, constructor_of
 from guerdon.reward.binding.pointwise_plan import PointwisePlan
 from guerdon.reward.binding.returns import to_result, to_results
 from guerdon.reward.binding.signature import Parameter, Signature, no_such_parameter, signature_of
@@ -55,6 +56,26 @@ class FunctionScorer(Scorer):
         self._gives_model = metadata_schema is not None and not wants_dicts(
             next((p.annotation for p in self._signature.parameters if p.name == "metadata"), "")
         )
+
+    def check_parameters(self, check: Callable[..., object] | None) -> None:
+        """Raise where a fixed parameter has a value that does not fit: by ``check``, else by the annotations."""
+        mine = self._parameters
+        if check is not None:
+            check_values(self.name, self._function, {n: v for n, v in mine.items() if v is None})
+            try:
+                check(**mine)
+            except RewardError:
+                raise
+            except Exception as error:  # the edge to the author's own check
+                raise BindingError(f"{self.name}: a parameter does not fit: {text_of(error)}") from error
+            return
+        if isinstance(self.target, type):
+            names = constructor_names(self.target)
+            check_values(
+                self.name, constructor_of(self.target), {n: v for n, v in mine.items() if n in names}
+            )
+            mine = {n: v for n, v in mine.items() if n not in names}
+        check_values(self.name, self._function, mine)
 
     def _refuse_unknown(self, cls: type, left: Mapping[str, Any]) -> None:
         """Name the constructor's parameters too where an argument fits neither it nor the call."""

@@ -157,7 +157,7 @@ def limits_for(suite: SampleTests, language: str, given: Any, factor: float | No
     """
     if isinstance(given, Limits):
         return given
-    asked = _asked(given)
+    asked = limits_asked(given)
     cpu_s = asked.get("cpu_s")
     if cpu_s is None and suite.time_limit_s is not None:
         cpu_s = suite.time_limit_s * (TIME_FACTORS.get(language, 1.0) if factor is None else factor)
@@ -172,7 +172,8 @@ def limits_for(suite: SampleTests, language: str, given: Any, factor: float | No
     return Limits(**asked)
 
 
-def _asked(given: Any) -> dict[str, Any]:
+def limits_asked(given: Any) -> dict[str, Any]:
+    """The limits that a parameter sets. Raises InputError for one that there is not."""
     names = [field.name for field in fields(Limits)]
     if given is None:
         return {}
@@ -180,4 +181,9 @@ def _asked(given: Any) -> dict[str, Any]:
         raise InputError(f'limits must be an object such as {{"cpu_s": 2}}, not {shown(given)}')
     if unknown := [name for name in given if name not in names]:
         raise InputError(f"limits has no {shown(unknown[0])}; it has {', '.join(names)}")
-    return {name: value for name, value in given.items() if value is not None}
+    set_to = {name: value for name, value in given.items() if value is not None}
+    if wrong := [
+        n for n, v in set_to.items() if isinstance(v, bool) or not isinstance(v, int | float) or v <= 0
+    ]:
+        raise InputError(f"the limit {wrong[0]} must be a number above 0, not {shown(set_to[wrong[0]])}")
+    return set_to

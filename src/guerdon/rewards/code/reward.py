@@ -12,13 +12,23 @@ from guerdon.reward.decorator import reward_function
 from guerdon.rewards.code.extraction import BLOCKS, Extraction, extract, language_named, stub_in
 from guerdon.rewards.code.findings import KINDS, findings_in
 from guerdon.rewards.code.forms import suite_in, suite_of
-from guerdon.rewards.code.judging import Judge, comparison_of, limits_for
+from guerdon.rewards.code.judging import WORDS, Judge, comparison_of, limits_asked, limits_for
 from guerdon.rewards.code.python import Broken, missing_imports, parsed, preamble, with_before
 from guerdon.rewards.code.suite import SampleTests
 from guerdon.rewards.code.values import list_of, plain
 from guerdon.rewards.common import sandboxes
-from guerdon.rewards.common.parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
+from guerdon.rewards.common.parameters import (
+    among,
+    non_negative,
+    one_of,
+    parameter_check,
+    response_text,
+    shown,
+    text_list,
+    yes_or_no,
+)
 from guerdon.sandbox.grading.cases import TestResult
+from guerdon.sandbox.isolation.tiers import ISOLATIONS
 from guerdon.types import EvaluateResult, MetricResult
 
 SCORINGS = ("all", "fraction", "weighted")
@@ -26,7 +36,29 @@ _REVEALED = 2_000
 """Characters of a failed test's input, output and expectation that a reason may have."""
 
 
-@reward_function(timeout=300, enforces_timeout=True, scale=(0, 1))
+def _check(**given: Any) -> None:
+    parameter_check(
+        scoring=among(SCORINGS),
+        weights=lambda value, what: [
+            non_negative(weight, "a weight") for weight in list_of(plain(value), what)
+        ],
+        language=lambda value, _: _known_language(value),
+        block=among(BLOCKS),
+        compare=among(WORDS),
+        tolerance=non_negative,
+        imports=yes_or_no,
+        limits=lambda value, _: limits_asked(value),
+        time_factor=non_negative,
+        total_wall_s=lambda value, _: _total_wall(value),
+        stop_on_failure=yes_or_no,
+        isolation=among(ISOLATIONS),
+        preload=text_list,
+        reveal=yes_or_no,
+        findings=yes_or_no,
+    )(**given)
+
+
+@reward_function(timeout=300, enforces_timeout=True, scale=(0, 1), check=_check)
 def code(
     response: str,
     tests: Any = None,
@@ -125,7 +157,10 @@ def _suite(tests: Any, ground_truth: Any, row: Mapping[str, Any], stub: str) -> 
 
 
 def _language(given: str | None, suite: SampleTests) -> str:
-    name = given or suite.language or "python"
+    return _known_language(given or suite.language or "python")
+
+
+def _known_language(name: Any) -> str:
     known = language_named(name) if isinstance(name, str) else None
     if known is None:
         raise InputError(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from guerdon.data.rows import quoted
@@ -111,7 +113,52 @@ def one_of(value: Any, choices: Iterable[str], what: str) -> str:
     names = tuple(choices)
     if value in names:
         return str(value)
-    raise InputError(f"{what} must be one of {', '.join(names)}, not {shown(value)}")
+    close = difflib.get_close_matches(value, names, n=1) if isinstance(value, str) else []
+    hint = f"; did you mean {close[0]}?" if close else ""
+    raise InputError(f"{what} must be one of {', '.join(names)}, not {shown(value)}{hint}")
+
+
+Validator = Callable[[Any, str], object]
+"""Raises InputError for a value that a parameter of this name cannot have."""
+
+
+def among(choices: Iterable[str]) -> Validator:
+    """The check that a value is one of the ``choices``."""
+    return functools.partial(_among, tuple(choices))
+
+
+def _among(choices: tuple[str, ...], value: Any, what: str) -> None:
+    one_of(value, choices, what)
+
+
+def parameter_check(**validators: Validator) -> Callable[..., None]:
+    """What ``reward_function(check=…)`` takes: a check for each parameter; None, where a parameter may be absent, is
+    not checked.
+
+    >>> parameter_check(mode=among(["strict", "tolerant"]))(mode="strict", tolerance=0.1)
+    """
+
+    def check(**given: Any) -> None:
+        for name, value in given.items():
+            if name in validators and value is not None:
+                validators[name](value, name)
+
+    return check
+
+
+def plain_text(value: Any, what: str) -> str:
+    """Text. Raises InputError naming ``what``."""
+    if isinstance(value, str):
+        return value
+    raise InputError(f"{what} must be text, not {shown(value)}; quote it")
+
+
+def above_zero(value: Any, what: str) -> float:
+    """A number of more than 0, also from text. Raises InputError naming ``what``."""
+    number = non_negative(value, what)
+    if not number:
+        raise InputError(f"{what} must be more than 0")
+    return number
 
 
 def response_text(value: Any) -> str:

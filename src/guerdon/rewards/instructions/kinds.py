@@ -63,11 +63,17 @@ class KindTable(dict[str, Kind]):
         return entered
 
 
-def instruction(id: str, given: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Instruction:
-    """The instruction of a kind with arguments from a row. Raises InputError where they do not fit."""
+def known_kind(id: str, kinds: Mapping[str, Kind]) -> Kind:
+    """The kind of an id. Raises InputError for one that is unknown."""
     found = kinds.get(id)
     if found is None:
         raise InputError(f"{shown(id)} is not a kind of instruction; {_nearest(id, kinds)}")
+    return found
+
+
+def instruction(id: str, given: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Instruction:
+    """The instruction of a kind with arguments from a row. Raises InputError where they do not fit."""
+    found = known_kind(id, kinds)
     values = {name: value for name, value in given.items() if not _absent(value)}
     if found.arguments is None:
         return Instruction(id, found.check, values)

@@ -9,9 +9,17 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.parameters import one_of, response_text, shown, yes_or_no
+from guerdon.rewards.common.parameters import (
+    among,
+    one_of,
+    parameter_check,
+    response_text,
+    shown,
+    text_list,
+    yes_or_no,
+)
 from guerdon.rewards.instructions import form, functions, length, training, words
-from guerdon.rewards.instructions.kinds import CheckResult, Instruction, Kind
+from guerdon.rewards.instructions.kinds import CheckResult, Instruction, Kind, known_kind
 from guerdon.rewards.instructions.row import instructions_of
 from guerdon.types import EvaluateResult, MetricResult
 
@@ -27,7 +35,18 @@ KINDS: Mapping[str, Kind] = {
 """The kinds that come with the reward, by id."""
 
 
-@reward_function(scale=(0, 1))
+def _check(
+    instruction_id_list: Any = None, kwargs: Any = None, extra_kinds: Any = None, **given: Any
+) -> None:
+    parameter_check(mode=among(MODES), scoring=among(SCORINGS), skip_thinking=yes_or_no)(**given)
+    kinds = _kinds(extra_kinds)
+    if kwargs is not None and instruction_id_list is not None:
+        instructions_of(instruction_id_list, kwargs, None, kinds)
+    for name in text_list(instruction_id_list, "instruction_id_list"):
+        known_kind(name, kinds)
+
+
+@reward_function(scale=(0, 1), check=_check)
 def instructions(
     response: str,
     ground_truth: Any = None,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from guerdon.errors import InputError
+from guerdon.errors import InputError, MissingExtraError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common.json_text import (
     Read,
@@ -17,7 +18,15 @@ from guerdon.rewards.common.json_text import (
     said,
     same_json,
 )
-from guerdon.rewards.common.parameters import one_of, response_text, shown, text_list, yes_or_no
+from guerdon.rewards.common.parameters import (
+    among,
+    one_of,
+    parameter_check,
+    response_text,
+    shown,
+    text_list,
+    yes_or_no,
+)
 from guerdon.rewards.json_schema.schemas import Schema, Validator, draft_of, schema_of, schemas_of, validator
 from guerdon.rewards.json_schema.structure import paths_of, share, similarity
 from guerdon.types import EvaluateResult, MetricResult
@@ -26,7 +35,24 @@ PLACES = ("fence", "text")
 SCORINGS = ("valid", "fraction", "equal")
 
 
-@reward_function(scale=(0, 1))
+def _check(
+    schema: Any = None,
+    json_schema: Any = None,
+    expected_schema: Any = None,
+    draft: Any = None,
+    schemas: Any = None,
+    **given: Any,
+) -> None:
+    parameter_check(formats=yes_or_no, bare=yes_or_no, scoring=among(SCORINGS))(**given)
+    _places(given.get("extract"), yes_or_no(given.get("bare", False), "bare"))
+    others, name = schemas_of(schemas), draft_of(draft)
+    if (rule := next((s for s in (schema, json_schema, expected_schema) if s is not None), None)) is not None:
+        read = schema_of(rule)
+        with contextlib.suppress(MissingExtraError):  # which is said before a run
+            validator(read, others, name, yes_or_no(given.get("formats", False), "formats"))
+
+
+@reward_function(scale=(0, 1), check=_check)
 def json_schema(
     response: str,
     ground_truth: Any = None,

@@ -67,7 +67,7 @@ def endpoint(base_url: str | None, model: str | None, key_variable: str | None) 
     if named is None:
         raise InputError(f"the judge needs a model: give model=, or set {MODEL}")
     of_openai = _variable("OPENAI_BASE_URL") or OPENAI
-    address = _checked(_text(base_url, "base_url") or _variable(ADDRESS) or of_openai)
+    address = checked_address(_text(base_url, "base_url") or _variable(ADDRESS) or of_openai)
     key = _key(key_variable)
     if key is None and key_variable is None and address in (OPENAI, of_openai.rstrip("/")):
         key = _variable("OPENAI_API_KEY")
@@ -98,7 +98,8 @@ def _key(variable: str | None) -> str | None:
     return key
 
 
-def _checked(address: str) -> str:
+def checked_address(address: str) -> str:
+    """An address in its plain form. Raises InputError for one that no judge can have."""
     try:
         parts = urlsplit(address)
         usable = (

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import time
-from typing import Any
+from typing import Any, cast
 
 from guerdon.errors import DeadlineError, InvalidResultError, RemoteError, RewardError
 from guerdon.reward.binding.annotations import Setting
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common.http import SESSIONS
+from guerdon.rewards.common.parameters import plain_text
 from guerdon.rewards.judge.client import JudgeClient, Usage
+from guerdon.rewards.judge.endpoint import OPENAI, JudgeEndpoint, checked_address
 from guerdon.rewards.judge.inputs import is_empty
+from guerdon.rewards.judge.prompts import check_template
 from guerdon.rewards.judge.settings import JudgeSettings
 from guerdon.rewards.judge.task import JudgeCriteria, JudgeTask, task_of
 from guerdon.rewards.judge.verdicts import Judgement
@@ -20,7 +24,18 @@ from guerdon.rewards.judge.votes import Vote, combined, explanation_of, metrics_
 from guerdon.types import EvaluateResult, Message
 
 
-@reward_function(timeout=120, enforces_timeout=True, scale=(0, 1))
+def _check(**given: Any) -> None:
+    defaults = {name: p.default for name, p in inspect.signature(cast("Any", judge.func)).parameters.items()}
+    text = {
+        name: plain_text(given[name], name) for name in ("model", "base_url") if given.get(name) is not None
+    }
+    address = checked_address(text["base_url"]) if "base_url" in text else OPENAI
+    settings = JudgeSettings.from_parameters({**defaults, **given}, JudgeEndpoint(address, "any"))
+    if settings.template is not None:
+        check_template(settings.template, settings.kind)
+
+
+@reward_function(timeout=120, enforces_timeout=True, scale=(0, 1), check=_check)
 async def judge(
     messages: list[Message],
     ground_truth: Any = None,

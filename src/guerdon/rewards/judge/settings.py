@@ -51,12 +51,12 @@ class JudgeSettings:
     """Characters of the response, and of the conversation, that are shown."""
 
     @classmethod
-    def from_parameters(cls, given: Mapping[str, Any]) -> JudgeSettings:
-        """The settings from the reward's parameters by name; numbers may be text.
+    def from_parameters(cls, given: Mapping[str, Any], asked: JudgeEndpoint | None = None) -> JudgeSettings:
+        """The settings from the reward's parameters by name; numbers may be text. ``asked`` is the endpoint, if known.
 
         Raises InputError for a value that is out of range or of the wrong kind.
         """
-        asked = endpoint(given["base_url"], given["model"], given["key_variable"])
+        asked = asked or endpoint(given["base_url"], given["model"], given["key_variable"])
         votes = whole(given["votes"], "votes", 1, MOST_VOTES)
         heat = non_negative(given["temperature"], "temperature")
         return cls(

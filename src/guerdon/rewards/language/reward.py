@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.parameters import one_of, response_text
+from guerdon.rewards.common.parameters import among, one_of, parameter_check, response_text
 from guerdon.rewards.common.prose import PARTS, part_of, prose
 from guerdon.rewards.common.words import ends, is_unspaced, runs, script_of
 from guerdon.rewards.language.detection import alike, code_of, confidence_in, detect, name_of
@@ -71,7 +71,12 @@ class _Chunk:
     """Whether every word is capitalised, as in a name or an abbreviation."""
 
 
-@reward_function(scale=(0, 1))
+@reward_function(
+    scale=(0, 1),
+    check=parameter_check(
+        target=lambda value, _: None if value == OF_PROMPT else code_of(value), part=among(PARTS)
+    ),
+)
 def language(
     response: str,
     *,

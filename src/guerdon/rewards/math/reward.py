@@ -15,7 +15,16 @@ from guerdon.errors import DeadlineError, InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.answers.final import PLACES, POLICIES, FinalAnswer, clean, final_answer, readable
 from guerdon.rewards.answers.numbers import normal
-from guerdon.rewards.common.parameters import non_negative, one_of, response_text, shown, text_list, yes_or_no
+from guerdon.rewards.common.parameters import (
+    among,
+    non_negative,
+    one_of,
+    parameter_check,
+    response_text,
+    shown,
+    text_list,
+    yes_or_no,
+)
 from guerdon.rewards.math.choices import labelled, letter_alone
 from guerdon.rewards.math.equality import equal
 from guerdon.rewards.math.math_verify_fallback import agrees, math_verify, parsed
@@ -67,7 +76,19 @@ _VARIABLE = re.compile(r"(?<![A-Za-z])[A-DF-HJ-Za-df-hj-z](?![A-Za-z])")
 _LETTERS = re.compile(r"[A-Za-z]+")
 
 
-@reward_function(timeout=10.0, scale=(0, 1))
+@reward_function(
+    timeout=10.0,
+    scale=(0, 1),
+    check=parameter_check(
+        extract=lambda value, _: _places(value),
+        candidates=among(POLICIES),
+        mode=among(MODES),
+        tolerance=non_negative,
+        absolute_tolerance=non_negative,
+        require_units=yes_or_no,
+        order_matters=yes_or_no,
+    ),
+)
 def math(
     response: str,
     ground_truth: str | float | Sequence[str | float],

@@ -13,7 +13,7 @@ from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.answers.text import Claim, at_place, is_retracted, not_retracted, places, sentences
 from guerdon.rewards.answers.visible import visible
-from guerdon.rewards.common.parameters import one_of, response_text, shown
+from guerdon.rewards.common.parameters import among, one_of, parameter_check, response_text, shown
 from guerdon.rewards.common.words import UNSPACED
 from guerdon.rewards.multiple_choice.choices import OptionList, chosen_labels, label_pattern, options_of
 from guerdon.types import EvaluateResult, MetricResult
@@ -42,7 +42,12 @@ _LETTER = rf"[^\W{UNSPACED}]"
 _WORDLIKE = re.compile(r"\s+(?!(?:or|and|is|because)\b)[\w\"“]|['’]")
 
 
-@reward_function(scale=(0, 1))
+@reward_function(
+    scale=(0, 1),
+    check=parameter_check(
+        extract=lambda value, _: places(value, ()), candidates=among(POLICIES), need=among(NEEDS)
+    ),
+)
 def multiple_choice(
     response: str,
     ground_truth: Any,

@@ -10,7 +10,7 @@ from typing import Any
 from guerdon.errors import InputError, RemoteError
 from guerdon.reward.binding.annotations import Setting
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.parameters import one_of, shown
+from guerdon.rewards.common.parameters import among, one_of, parameter_check, shown
 from guerdon.rewards.reward_model.api import APIS, KEY_VARIABLE, RewardModelServer
 from guerdon.rewards.reward_model.local import Loading, model_of
 from guerdon.types import EvaluateResult, Message, MetricResult
@@ -28,8 +28,20 @@ def _prepare(**parameters: Any) -> None:
         model_of(_loading(**parameters))
 
 
+def _check(base_url: Any = None, **given: Any) -> None:
+    parameter_check(api=among(APIS), normalize=among(NORMALIZATIONS))(**given)
+    _loading(**{"model": "any", **given})
+    if base_url is not None:
+        _address(base_url)
+
+
 @reward_function(
-    timeout=60, enforces_timeout=True, concurrency=256, scale=(-math.inf, math.inf), prepare=_prepare
+    timeout=60,
+    enforces_timeout=True,
+    concurrency=256,
+    scale=(-math.inf, math.inf),
+    prepare=_prepare,
+    check=_check,
 )
 async def reward_model(
     messages: list[Message],

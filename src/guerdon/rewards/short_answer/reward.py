@@ -9,7 +9,7 @@ from guerdon.errors import MissingExtraError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.answers.text import claims, places
 from guerdon.rewards.answers.visible import visible
-from guerdon.rewards.common.parameters import one_of, response_text, shown
+from guerdon.rewards.common.parameters import among, one_of, parameter_check, response_text, shown
 from guerdon.rewards.common.references import accepted
 from guerdon.rewards.short_answer.assertion import (
     certain,
@@ -33,7 +33,10 @@ MAX_QUESTION = 2_000
 PLACES = ("boxed", "tag", "hashes", "label", "phrase", "all")
 
 
-@reward_function(scale=(0, 1))
+@reward_function(
+    scale=(0, 1),
+    check=parameter_check(mode=among(MODES), extract=lambda value, _: places(value, ())),
+)
 def short_answer(
     response: str,
     ground_truth: Any = None,

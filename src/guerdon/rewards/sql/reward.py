@@ -11,7 +11,15 @@ from guerdon.errors import InputError
 from guerdon.reward.binding.annotations import Setting
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common import sandboxes
-from guerdon.rewards.common.parameters import non_negative, one_of, response_text, shown, yes_or_no
+from guerdon.rewards.common.parameters import (
+    among,
+    non_negative,
+    one_of,
+    parameter_check,
+    response_text,
+    shown,
+    yes_or_no,
+)
 from guerdon.rewards.sql.databases import database_in
 from guerdon.rewards.sql.results import QueryResult, ResultComparison, from_rows
 from guerdon.rewards.sql.runs import (
@@ -23,6 +31,7 @@ from guerdon.rewards.sql.runs import (
     reference_of,
 )
 from guerdon.rewards.sql.text import ordering, ordering_columns, query_in, without_semicolon
+from guerdon.sandbox.isolation.tiers import ISOLATIONS
 from guerdon.types import EvaluateResult, MetricResult
 
 SCALES = ("zero-one", "three-way")
@@ -33,7 +42,21 @@ MAX_QUERY = 100_000
 MAX_VARIATIONS = 20
 
 
-@reward_function(timeout=300, enforces_timeout=True, scale=(-1, 1))
+def _check(seconds: Any = 5.0, max_rows: Any = 10_000, memory_mb: Any = 512, **given: Any) -> None:
+    _bounds(seconds, max_rows, memory_mb)
+    parameter_check(
+        variations=lambda value, what: _whole(value, what, 0, MAX_VARIATIONS),
+        seed=lambda value, what: _whole(value, what, 0, 1 << 62),
+        columns=among(COLUMNS),
+        order=among(ORDERS),
+        tolerance=non_negative,
+        scale=among(SCALES),
+        allow_empty=yes_or_no,
+        isolation=among(ISOLATIONS),
+    )(**given)
+
+
+@reward_function(timeout=300, enforces_timeout=True, scale=(-1, 1), check=_check)
 def sql(
     response: str,
     ground_truth: str | Sequence[Any] | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,7 +104,13 @@ def tool_schemas(*given: Any) -> dict[str, Mapping[str, Any]] | None:
             value = read_json(value).value
             if value is None:
                 raise InputError("the tools are not JSON: give a list of tools with name and parameters")
-        for tool in [value] if isinstance(value, Mapping) else value if value is not None else []:
+        if isinstance(value, Mapping):
+            value = [value]
+        if value is not None and not isinstance(value, Iterable):
+            raise InputError(
+                f"the tools must be a list of tools with name and parameters, not {shown(value)}"
+            )
+        for tool in value or []:
             name, parameters = _tool(tool)
             found[name] = parameters
     return found if any(value is not None for value in given) else None

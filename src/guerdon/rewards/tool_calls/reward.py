@@ -7,7 +7,7 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.parameters import one_of
+from guerdon.rewards.common.parameters import among, one_of, parameter_check
 from guerdon.rewards.tool_calls.expected import expected_calls_of, tool_schemas
 from guerdon.rewards.tool_calls.languages import LANGUAGES
 from guerdon.rewards.tool_calls.matching import judge
@@ -18,7 +18,16 @@ ORDERS = ("any", "given")
 SCORINGS = ("exact", "fraction")
 
 
-@reward_function(scale=(0, 1))
+@reward_function(
+    scale=(0, 1),
+    check=parameter_check(
+        tools=lambda value, _: tool_schemas(value),
+        function=lambda value, _: tool_schemas(value),
+        order=among(ORDERS),
+        scoring=among(SCORINGS),
+        language=among(LANGUAGES),
+    ),
+)
 def tool_calls(
     messages: Sequence[Message],
     ground_truth: Any = None,
