@@ -60,6 +60,7 @@ def test_columns_with_a_meaning_of_their_own_have_no_role() -> None:
         ({"prompt": "p", "chosen": "a", "rejected": "b"}, "chosen"),
         ({"prompt": "p", "notes": "n", "more": "m"}, None),
         ({"prompt": "p", "level": 3}, None),
+        ({"prompt": "p", "url": "u"}, None),
     ],
 )
 def test_a_guess_for_the_error(row: Row, likely: str | None) -> None:
@@ -115,6 +116,15 @@ def test_columns_that_are_found_keep_their_names() -> None:
 def test_an_answer_that_is_the_response_is_no_truth() -> None:
     sample = sample_of_row({"question": "p", "answer": "r", "ground_truth": "t"})
     assert (sample.response, sample.answer, sample.ground_truth) == ("r", None, "t")
+
+
+def test_a_data_set_of_problems_has_no_responses() -> None:
+    row = {"question": "p", "answer": "t"}
+    with pytest.raises(InputError, match="or score the expected answers themselves") as caught:
+        Columns().layout([row])
+    assert "--response-column answer --answer-column answer" in str(caught.value)
+    sample = Columns(response="answer", answer="answer").sample(row)
+    assert (sample.prompt, sample.response, sample.ground_truth) == ("p", "t", "t")
 
 
 def test_text_is_never_parsed() -> None:

@@ -60,7 +60,7 @@ def with_advice(args: list[str], file: DataFile) -> Result:
 
 def advice(error: str) -> str:
     """The first of the options that an error offers."""
-    found = re.search(r"--[a-z]+-column \S+", error)
+    found = re.search(r"--[a-z]+-column ('[^']+'|\S+)", error)
     assert found is not None, error
     return found[0].rstrip(",;")
 

@@ -8,6 +8,7 @@ import pytest
 
 import guerdon
 from guerdon.errors import BindingError, InputError
+from guerdon.types import Sample
 from support.scoring_work import rows
 
 
@@ -49,3 +50,48 @@ def test_a_missing_parameter_is_said_before_anything_runs() -> None:
 
     with pytest.raises(BindingError, match=r"'gold', which nothing supplies.*columns there are: golds"):
         guerdon.score(reward, rows(2, golds="x"))
+
+
+ASKED = {"messages": [{"role": "user", "content": "2 + 2?"}], "id": "asked"}
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_conversation_without_a_response_is_not_scored(workers: int) -> None:
+    scores = guerdon.score(lambda response: 1.0, [*rows(1), ASKED, Sample(**ASKED)], workers=workers)
+    assert scores.scores == [1.0, None, None]
+    for failed in (scores[1], scores[2]):
+        assert failed.error_kind == "input"
+        assert 'ends with a message of the role "user"' in (failed.error or "")
+    with pytest.raises(InputError, match="the last one must be the assistant's"):
+        guerdon.score(lambda response: 1.0, [ASKED] * 3, workers=workers)
+
+
+def test_a_batch_loses_only_what_has_no_response() -> None:
+    def seen(completions: list[str], **_: object) -> list[float]:
+        return [float(len(completions))] * len(completions)
+
+    assert guerdon.score(seen, [*rows(2), ASKED, *rows(1)], workers=0).scores == [3.0, 3.0, None, 3.0]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_async_reward_is_held_to_it_too(workers: int) -> None:
+    async def one(response: str) -> float:
+        return 1.0
+
+    assert guerdon.score(one, [*rows(1), ASKED], workers=workers).scores == [1.0, None]
+
+
+def test_a_reward_may_score_any_ending() -> None:
+    @guerdon.reward_function(allow_any_ending=True)
+    def last(messages: list[dict[str, str]]) -> float:
+        return float(messages[-1]["role"] == "user")
+
+    for reward in (last, 0.5 * last + 0.5 * last):
+        assert guerdon.score(reward, [ASKED, *rows(1)], workers=0).scores == [1.0, 0.0]
+
+
+def test_a_direct_call_reaches_the_function() -> None:
+    def last(messages: list[dict[str, str]]) -> float:
+        return float(messages[-1]["role"] == "user")
+
+    assert guerdon.RewardFunction(last)(messages=ASKED["messages"]).score == 1.0

@@ -274,6 +274,11 @@ DATA_FILES = {
         table(named("prompt", "response", "answer"), ";", "\ufeff"),
         "prompt, response, ground_truth=answer",
     ),
+    "capitals and spaces": DataFile(
+        "d.csv",
+        table(named("Question", "Model Response", "Ground Truth")),
+        "prompt=Question, response=Model Response, ground_truth=Ground Truth",
+    ),
     "an index, as pandas writes it": DataFile(
         "d.csv",
         table([{"": n, **row} for n, row in enumerate(named("prompt", "response", "answer"))]),
@@ -461,6 +466,11 @@ DATA_FILES = {
         "d.jsonl",
         lines([{"prompt": p, "reply": r, "answer": t} for p, r, t in EACH]),
         refused=("no column for the response", "--response-column reply"),
+    ),
+    "a response of a name with a space": DataFile(
+        "d.csv",
+        table([{"Prompt": p, "My Reply": r, "Answer": t} for p, r, t in EACH]),
+        refused=("no column for the response", "--response-column 'My Reply'"),
     ),
     "preferences": DataFile(
         "d.jsonl",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
-from guerdon.data.detection import TRUTH_NAMES, ColumnCandidates, detect, likely_response
+from guerdon.data.detection import TRUTH_NAMES, ColumnCandidates, detect, likely_response, normal
 from guerdon.data.gym_rollouts import PARAMS
 from guerdon.data.layout import ChatLayout, RolloutLayout, RowLayout
-from guerdon.data.paths import did_you_mean, listing, may_hold, unknown_column
+from guerdon.data.paths import listing, may_hold, unknown_column
 from guerdon.data.rows import quoted
 from guerdon.errors import InputError
 from guerdon.types import Sample
@@ -164,11 +165,13 @@ class Columns:
         """How a column is given a role."""
         if self.spelling == "mapping":
             return f'columns={{"{"ground_truth" if role == "answer" else role}": "{column}"}}'
-        return f"--{role}-column {column}"
+        return f"--{role}-column {shlex.quote(column)}"
 
     def _how_renamed(self, name: str, column: str) -> str:
         """How a column is given the name that the reward reads."""
-        return f'columns={{"{name}": "{column}"}}' if self.spelling == "mapping" else f"--map {name}={column}"
+        if self.spelling == "mapping":
+            return f'columns={{"{name}": "{column}"}}'
+        return "--map " + shlex.quote(f"{name}={column}")
 
     def refuse(self, what: str, candidates: Sequence[str], role: str) -> NoReturn:
         """Raise the InputError for a role that several columns may have."""
@@ -181,14 +184,20 @@ class Columns:
     ) -> NoReturn:
         """Raise the InputError for a table in which no column is known to hold the response."""
         taken = (*found.prompt, *found.truth, *self._named)
-        likely = likely_response(names, rows, taken) or "NAME"
-        remedy = self._how("response", likely)
+        likely = likely_response(names, rows, taken)
+        remedy = f"say which holds it: {self._how('response', likely or 'NAME')}"
         if self.prompt is None and len(found.prompt) > 1:
             remedy += f", and one of {' or '.join(self._how('prompt', c) for c in found.prompt)}"
-        raise InputError(
-            f"no column for the response of the model; {did_you_mean('response', names)}{listing(names)}; "
-            f"say which holds it: {remedy}"
-        )
+        if likely is None and found.truth:
+            truth = found.truth[0]
+            remedy += f", or score the expected answers themselves: {self._both(truth)}"
+        raise InputError(f"no column for the response of the model; {listing(names)}; {remedy}")
+
+    def _both(self, column: str) -> str:
+        """How a column is made the response and the ground truth."""
+        if self.spelling == "mapping":
+            return f'columns={{"response": "{column}", "ground_truth": "{column}"}}'
+        return f"{self._how('response', column)} {self._how('answer', column)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +275,8 @@ class _ColumnSearch:
     ) -> None:
         """The ground truth; where the conversation was clear already, a column ``answer`` stays what it is."""
         truths = [name for name in found.truth if name != parts["response"]]
+        if "ground_truth" not in truths and truths and normal(truths[0]) == "ground_truth":
+            truths = truths[:1]
         if "ground_truth" in truths or (settled and "answer" in truths):
             if new and "ground_truth" in truths:
                 new["ground_truth"] = "ground_truth"

@@ -249,7 +249,8 @@ def _made(
         return [item] if isinstance(item, BadRow) else []
     number, row = item
     try:
-        return [make(layout, each) for each in layout.rows(row)]
+        made = layout.rows(row)
+        return (make(layout, made[0]),) if len(made) == 1 else [make(layout, each) for each in made]
     except InputError as error:
         return [context.bad(number, str(error), row=row)]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,7 +50,25 @@ _NOT_BESIDE_ANSWER = frozenset({"answer", "solution"})
 TRUTH_NAMES = frozenset({"ground_truth", "ground_truths", "answer", "labels"})
 """Parameters that read the ground truth."""
 
-_LIKE_A_RESPONSE = ("respon", "complet", "output", "generat", "predict", "reply", "answer", "chosen", "text")
+_LIKE_A_RESPONSE = (
+    *(
+        "respon",
+        "complet",
+        "output",
+        "generat",
+        "predict",
+        "reply",
+        "model_answer",
+        "student",
+        "chosen",
+        "text",
+    ),
+)
+
+_KNOWN = frozenset({*PROMPTS, *RESPONSES, *LISTS, *TRUTHS, *CONVERSATIONS})
+_HUMP = re.compile("(?<=[a-z])(?=[A-Z])")
+
+Fits = Callable[[Any], bool]
 
 
 @dataclass(slots=True)
@@ -73,25 +92,45 @@ def detect(
     >>> found.prompt, found.response, found.truth
     (['question'], ['completion'], ['answer'])
     """
-    there = [name for name in names if name not in taken]
+    there: dict[str, list[str]] = {}
+    for name in names:
+        if name not in taken:
+            there.setdefault(normal(name), []).append(name)
+
+    def holding(wanted: Iterable[str], fits: Fits) -> list[str]:
+        return [name for plain in wanted for name in there.get(plain, ()) if _holds(rows, name, fits)]
+
     found = ColumnCandidates()
-    found.conversation = next((n for n in CONVERSATIONS if n in there and _converses(rows, n)), None)
-    found.prompt = [n for n in PROMPTS if n in there and _holds(rows, n, _said)]
-    found.response = [n for n in RESPONSES if n in there and _holds(rows, n, _answered)]
-    found.response += [n for n in LISTS if n in there and _lists_responses(rows, n)]
-    found.truth = _truths(there, rows)
-    if not found.response and "answer" in found.truth and set(found.truth) - _NOT_BESIDE_ANSWER:
-        found.response = ["answer"]
-        found.truth.remove("answer")
+    found.conversation = next(
+        (n for n in CONVERSATIONS if n in names and n not in taken and _converses(rows, n)), None
+    )
+    found.prompt = holding(PROMPTS, _said)
+    found.response = holding(RESPONSES, _answered)
+    found.response += [n for plain in LISTS for n in there.get(plain, ()) if _lists_responses(rows, n)]
+    found.truth = _truths(holding(TRUTHS, _not_a_verdict), there, rows)
+    kinds = {normal(name) for name in found.truth}
+    if not found.response and "answer" in kinds and kinds - _NOT_BESIDE_ANSWER:
+        found.response = [name for name in found.truth if normal(name) == "answer"]
+        found.truth = [name for name in found.truth if normal(name) != "answer"]
     return found
 
 
-def _truths(there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def normal(name: str) -> str:
+    """A name as the lists above have it.
+
+    >>> normal("Ground Truth"), normal("modelResponse"), normal("answer")
+    ('ground_truth', 'model_response', 'answer')
+    """
+    return (
+        name if name in _KNOWN else _HUMP.sub("_", name.strip()).lower().replace(" ", "_").replace("-", "_")
+    )
+
+
+def _truths(found: list[str], there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """A ground truth that is called so is the one; true and false are verdicts on a response, not truths."""
-    found = [name for name in TRUTHS if name in there and _holds(rows, name, _not_a_verdict)]
-    if "ground_truth" in found:
-        return ["ground_truth", *(["answer"] if "answer" in found else [])]
-    if _VERL in there or ("reward_model" in there and _holds_at(rows, _VERL)):
+    if called := [name for name in found if normal(name) == "ground_truth"]:
+        return [*called, *(name for name in found if normal(name) == "answer")]
+    if _VERL in there or _holds_at(rows, _VERL):
         found.append(_VERL)
     if not found:
         found = [path for path in _INNER if path in there or _holds_at(rows, path)][:1]
@@ -102,7 +141,7 @@ def _holds_at(rows: Sequence[Mapping[str, Any]], path: str) -> bool:
     return any(value_at(row, path) not in (ABSENT, None) for row in rows)
 
 
-def _holds(rows: Iterable[Mapping[str, Any]], name: str, fits: Any) -> bool:
+def _holds(rows: Iterable[Mapping[str, Any]], name: str, fits: Fits) -> bool:
     """Whether the first value of a column that is not null fits; without any, it is given the benefit."""
     return next((bool(fits(row[name])) for row in rows if row.get(name) is not None), True)
 
@@ -159,9 +198,9 @@ def likely_response(
         if name not in taken and name not in ("id", "messages") and _holds(rows, name, _is_text)
     ]
     for part in _LIKE_A_RESPONSE:
-        if (likely := next((name for name in texts if part in name.lower()), None)) is not None:
+        if (likely := next((name for name in texts if part in normal(name)), None)) is not None:
             return likely
-    return texts[0] if len(texts) == 1 else None
+    return None
 
 
 def _is_text(value: Any) -> bool:

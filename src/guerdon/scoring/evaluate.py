@@ -50,23 +50,27 @@ def samples_of(unit: Sequence[Row]) -> list[Sample | Outcome]:
     return found
 
 
-def _with_responses(samples: Sequence[Sample | Outcome], any_ending: bool) -> Sequence[Sample | Outcome]:
-    """The samples; one whose conversation does not end with the assistant becomes a failure."""
-    return samples if any_ending else [_ended(sample) for sample in samples]
+def without_response(reward: AsyncEvaluator | RewardFunction, sample: Sample) -> Outcome | None:
+    """The failure of a sample whose conversation does not end with the assistant; None where it may be scored."""
+    if reward.allows_any_ending:
+        return None
+    try:
+        check_ending(sample.messages)
+    except InputError as error:
+        return failure(error.kind, str(error))
+    return None
 
 
-def _ended(sample: Sample | Outcome) -> Sample | Outcome:
-    if isinstance(sample, Sample):
-        try:
-            check_ending(sample.messages)
-        except InputError as error:
-            return failure(error.kind, str(error))
-    return sample
+def _with_responses(
+    reward: AsyncEvaluator | RewardFunction, samples: Sequence[Sample | Outcome]
+) -> list[Sample | Outcome]:
+    """The samples; one without a response becomes a failure."""
+    return [(isinstance(s, Sample) and without_response(reward, s)) or s for s in samples]
 
 
 def score_samples(reward: RewardFunction, samples: Sequence[Sample | Outcome]) -> list[Outcome]:
     """The outcomes of samples, those that are failures already as they stand."""
-    samples = _with_responses(samples, reward.allows_any_ending)
+    samples = _with_responses(reward, samples)
     good = [sample for sample in samples if isinstance(sample, Sample)]
     results = iter(
         [reward.evaluate(good[0])] if len(good) == 1 else reward.evaluate_batch(good) if good else []
@@ -78,7 +82,7 @@ async def ascore_samples(
     reward: AsyncEvaluator, samples: Sequence[Sample | Outcome], timeout: float
 ) -> list[Outcome]:
     """As ``score_samples`` for an async reward, each call ended after ``timeout`` seconds."""
-    samples = _with_responses(samples, reward.allows_any_ending)
+    samples = _with_responses(reward, samples)
     good = [sample for sample in samples if isinstance(sample, Sample)]
     if not good:
         return [sample for sample in samples if isinstance(sample, Outcome)]

@@ -41,6 +41,8 @@ def chat_of(row: Mapping[str, Any]) -> dict[str, Any]:
     chat = {key: value for key, value in row.items() if key not in ("expected", "expected_metrics")}
     if "messages" in chat:
         return chat
+    if "response" not in row:
+        return _found(chat)
     messages = []
     for key, role in (("prompt", "user"), ("response", "assistant")):
         if key not in chat:
@@ -51,9 +53,22 @@ def chat_of(row: Mapping[str, Any]) -> dict[str, Any]:
                 f'"{key}" must be text, not {kind_of_value(text)}; a conversation goes in "messages"'
             )
         messages.append({"role": role, "content": text})
-    if "response" not in row:
-        raise InputError('a case needs "messages", or a "response" and perhaps a "prompt"')
     return {"messages": messages, **chat}
+
+
+def _found(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row in chat form by the names of its columns, such as ``question``, ``completion`` and ``answer``."""
+    from guerdon.data.columns import Columns
+
+    try:
+        rows = Columns.of(None).layout([row]).rows(row)
+    except InputError as error:
+        raise InputError(
+            f'a case needs "messages", or a "response" and perhaps a "prompt": {error}'
+        ) from None
+    if len(rows) != 1:
+        raise InputError(f"a case has one response, not {len(rows)}")
+    return dict(rows[0])
 
 
 def kind_of_value(value: Any) -> str:
