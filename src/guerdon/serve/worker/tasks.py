@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from guerdon.errors import WrongLengthError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.scorers.event_loop import ends_the_caller
-from guerdon.scoring.evaluate import ascore_samples, samples_of, score_samples, without_response
+from guerdon.scoring.evaluate import ascore_samples, samples_of, score_samples
 from guerdon.scoring.outcome import Outcome, failure, pack
 from guerdon.scoring.process.ipc import StatusPage
 from guerdon.scoring.row_pickle import row_bytes
@@ -115,16 +115,12 @@ class RewardFunctionTask(ScoringTask):
         self.divisible = True
 
     def run(self, item: Sample) -> Outcome:
-        if (failed := without_response(self._reward, item)) is not None:
-            return failed
         if self._reward.is_async:
             result: Outcome = pack(run_at_once(self._reward.aevaluate(item)))
             return result
         return pack(self._reward.evaluate(item))
 
     async def arun(self, item: Sample) -> Outcome:
-        if (failed := without_response(self._reward, item)) is not None:
-            return failed
         return pack(await self._reward.aevaluate(item))
 
     def run_all(self, items: Sequence[Sample | Outcome]) -> list[Any]:
