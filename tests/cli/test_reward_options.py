@@ -44,9 +44,11 @@ def test_swapped_arguments_are_told(guerdon: Run, command: tuple[str, ...]) -> N
         result = guerdon(*command, "samples.jsonl", reward, "--timeout", "5")
         right = f"guerdon {' '.join(command)} {reward} samples.jsonl --timeout 5"
         assert (result.exit_code, result.stdout) == (2, "")
-        assert result.stderr == (
-            f"Error: samples.jsonl is data and {reward} is a reward; the reward comes first: {right}\n"
-        )
+        assert result.stderr == (f"Error: samples.jsonl is data and {reward} is a reward; write: {right}\n")
+    result = guerdon("preview", "samples.jsonl", "--samples", "my_rewards.py")
+    assert result.stderr.endswith("write: guerdon preview my_rewards.py --samples samples.jsonl\n")
+    result = guerdon("preview", "samples.jsonl", "--samples", "samples.jsonl")
+    assert "samples.jsonl is a file, and not of Python" in result.stderr
     result = guerdon(*command, "samples.jsonl", "samples.jsonl")
     assert result.exit_code == 2
     assert "samples.jsonl is data, not a reward" in result.stderr

@@ -163,9 +163,9 @@ def refuse_swapped(reward: str, data: str) -> None:
     if _is_reward(data) and reward in args and data in args:
         first, second = args.index(reward), args.index(data)
         args[first], args[second] = data, reward
-        raise InputError(
-            f"{reward} is data and {data} is a reward; the reward comes first: guerdon {shlex.join(args)}"
-        )
+        raise InputError(f"{reward} is data and {data} is a reward; write: guerdon {shlex.join(args)}")
+    if not any(param.name in ("data", "cases") for param in context.command.params):
+        return  # that it is no reward is said when it is looked for
     raise InputError(
         f"{reward} is data, not a reward; the reward comes first: {context.command_path} REWARD {reward}"
     )

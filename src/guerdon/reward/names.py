@@ -56,6 +56,11 @@ def by_path(path: str | os.PathLike[str]) -> Any:
         raise ResolutionError("the name of a reward is empty; see: guerdon rewards")
     if isinstance(path, str) and not is_path(text):
         raise ResolutionError(_nothing_by_name(text), path=text)
+    if os.path.isfile(text) and not text.endswith(".py"):
+        raise ResolutionError(
+            f"{text} is a file, and not of Python: a reward is written file.py, file.py::name or pkg.mod:name",
+            path=text,
+        )
     # Here: it knows what samples are, and a list of names should not wait for that.
     from guerdon.reward.discovery import full_path
 

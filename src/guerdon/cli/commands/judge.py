@@ -123,7 +123,7 @@ def _prepare(request: ScoringRequest, column: str, report: str | None) -> Calibr
 
     request.check()
     if request.flags.skip_bad_rows:
-        raise InputError("--skip-bad-rows: a calibration leaves no rows out; mend the malformed rows")
+        raise InputError("--skip-bad-rows: a calibration leaves no rows out; fix the malformed rows")
     reward = find_reward(request.reward, request.parameters)
     _check_report(report, request)
     flags, pairs = _flags(request, column)

@@ -9,7 +9,7 @@ import click
 
 from guerdon.cli.data_options import DataFlags, LimitFlags, say_columns
 from guerdon.cli.options import POSITIVE, LineSeparated, check_variables, option
-from guerdon.cli.reward_options import RewardArgument, find_reward
+from guerdon.cli.reward_options import RewardArgument, find_reward, refuse_swapped
 from guerdon.cli.scoring_run import sample_options
 from guerdon.errors import InputError
 
@@ -64,6 +64,8 @@ def preview(
     from guerdon.scoring.run import score
 
     check_variables()
+    for word in rewards:
+        refuse_swapped(word, source)
     with prints_to_stderr():
         found = _rewards(rewards, folders, parameters)
         data = flags.open(source, max_samples, list(found.values()))
