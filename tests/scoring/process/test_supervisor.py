@@ -135,6 +135,7 @@ def deed(response: str) -> float:
         "leave": lambda: os._exit(3),
         "garbage": _write_garbage,
         "grow": _grow,
+        "nap": lambda: time.sleep(0.1),
     }
     deeds.get(response, lambda: None)()
     return float(len(response))
@@ -210,7 +211,7 @@ def test_a_worker_that_goes_wrong_ends_with_what_it_ran(
 def test_what_came_whole_before_garbage_counts(supervise: Make) -> None:
     supervisor = supervise(deed)
     worker = supervisor.spawn()
-    supervisor.give(worker, "abc", "garbage")
+    supervisor.give(worker, "nap", "garbage")  # a worker sends the results of some milliseconds together
     until = time.monotonic() + 30
     while worker.handle.running()[0] != 1 and time.monotonic() < until:
         time.sleep(0.01)
