@@ -20,6 +20,8 @@ ABSENT: Final = _Absent()
 """What ``value_at`` gives where a row has no such column."""
 
 _STEPS_SHOWN = 12
+_DIGITS = 9
+"""A position in a list has no more: Python refuses to read a number of thousands of digits."""
 
 
 def value_at(row: Mapping[str, Any], path: str) -> Any:
@@ -42,7 +44,7 @@ def value_at(row: Mapping[str, Any], path: str) -> Any:
             value = _parsed(value)
         if isinstance(value, Mapping) and step in value:
             value = value[step]
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        elif isinstance(value, list) and step.isdecimal() and len(step) <= _DIGITS and int(step) < len(value):
             value = value[int(step)]
         else:
             return ABSENT

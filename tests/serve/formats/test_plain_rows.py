@@ -51,6 +51,16 @@ def test_columns_name_the_fields() -> None:
     assert sample.metadata == {"level": 1}
 
 
+def test_columns_may_be_dotted() -> None:
+    row = {"response": "4", "reward_model": {"ground_truth": "4"}}
+    columns = {"ground_truth": "reward_model.ground_truth"}
+    assert answer(V1, "score", {**row, "columns": columns}, exact)[1]["score"] == 1.0
+    wrong = {"ground_truth": "reward_model.ground_truht"}
+    assert "no field" in refusal(V1, "score", {**row, "columns": wrong})[0][1]
+    far = {"response": "4", "x": ["4"], "columns": {"prompt": f"x.{'9' * 5000}"}}
+    assert "no field" in refusal(V1, "score", far)[0][1]
+
+
 def test_fields_are_found_by_their_names() -> None:
     row = {"question": "2 + 2?", "completion": "4", "answer": "4", "level": 1}
     status, result = answer(V1, "score", row, exact)

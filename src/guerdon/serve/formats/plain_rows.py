@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
 from guerdon.data.columns import Columns, RewardNeeds
+from guerdon.data.paths import ABSENT, value_at
 from guerdon.errors import InputError
 from guerdon.serve.formats.base import RefusedError, RewardInfo, as_model, as_sample, refused
 from guerdon.types import Message, Sample
@@ -123,10 +124,10 @@ def _mapped(row: Mapping[str, Any], reads: frozenset[str], *where: str | int) ->
         if role not in roles:
             text = f"there is no {role[:_LONGEST]!r} to map a column to{_hint(role, roles)}"
             raise refused(text, *place)
-        if not isinstance(name, str) or name not in row or name == "columns":
+        if not isinstance(name, str) or name == "columns" or value_at(row, name) is ABSENT:
             there = [other for other in row if other != "columns"]
             raise refused(f"there is no field {name!r:.80}{_hint(str(name), there)}", *place)
-    taken = {role: row[name] for role, name in columns.items()}
+    taken = {role: value_at(row, name) for role, name in columns.items()}
     for name in columns.values():
         fields.pop(name, None)
     if twice := sorted(set(fields) & set(taken)):
