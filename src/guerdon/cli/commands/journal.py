@@ -197,6 +197,7 @@ def replay(
     redacted.
     """
     from guerdon.cli.output import output, prints_to_stderr
+    from guerdon.console.working import Working
     from guerdon.serve.formats import FORMATS
     from guerdon.serve.journal.reader import JournalQuery, read_journal
     from guerdon.serve.journal.replay import as_dict
@@ -208,7 +209,10 @@ def replay(
         found = find_reward(reward, parameters)
         name = recorded_as or found.name
         rows = read_journal(file, JournalQuery(reward=name, since=since, ids=ids, last=last), bodies=True)
-        replayed = replay_all(rows, found, FORMATS, reward_info_of(found), timeout=timeout, workers=workers)
+        with Working(f"scoring the requests of {file}"):
+            replayed = replay_all(
+                rows, found, FORMATS, reward_info_of(found), timeout=timeout, workers=workers
+            )
     if not replayed:
         raise InputError(_nothing_of(file, name))
     if as_json:

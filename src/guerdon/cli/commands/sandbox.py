@@ -70,9 +70,11 @@ def doctor_(isolation: str, as_json: bool) -> None:
     Exits with status 1 if no tier passes all of this.
     """
     from guerdon.cli.output import output
+    from guerdon.console.working import Working
     from guerdon.sandbox.isolation.doctor import doctor
 
-    found = doctor(isolation)
+    with Working("trying to escape from each tier of the sandbox"):
+        found = doctor(isolation)
     if as_json:
         click.echo(json.dumps(found.as_dict()))
     else:
