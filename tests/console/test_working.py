@@ -35,6 +35,12 @@ def test_an_error_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
+def test_without_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    with Working("loading", patience=0.01):
+        time.sleep(0.1)
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

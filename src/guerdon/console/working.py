@@ -33,6 +33,8 @@ class Working:
     def start(self) -> None:
         """The work begins."""
         stream = sys.stderr
+        if stream is None:  # a process may have been started without one
+            return
         self._thread = threading.Thread(
             target=self._watch, args=(stream,), daemon=True, name="guerdon-working"
         )
