@@ -45,6 +45,7 @@ def found(guerdon: Run, line: str) -> list[str]:
         ("guerdon score one.py 'sam", ["<file>"]),
         ("guerdon preview --samples sam", ["<file>"]),
         ("guerdon score -o sco", ["<file>"]),
+        ("guerdon inspect sco", ["<file>"]),
         ("guerdon adapt math -o ", ["<dir>"]),
         ("guerdon score --skip", ["--skip-bad-rows"]),
         ("guerdon score --skip-bad-rows one.py::b", ["one.py::brief"]),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from guerdon.cli.completion import complete_files
 from guerdon.cli.options import POSITIVE, Decorator, debug_option, option, option_group
 from guerdon.errors import InputError
 
@@ -112,7 +113,7 @@ def _selectors() -> Decorator:
 
 
 @click.command("inspect", short_help="Show samples of a scores file: the worst, the failed, one by its id.")
-@click.argument("file")
+@click.argument("file", shell_complete=complete_files)
 @_selectors()
 @option("--full", is_flag=True, help="Show texts whole, however long.")
 @option("--json", "as_json", is_flag=True, help="Print one JSON object.")
