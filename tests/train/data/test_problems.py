@@ -200,3 +200,34 @@ def test_rows_that_are_no_problem_and_those_that_lack_something_are_listed_at_on
         load_problems(TrainingConfig(train_data_dir="rows.jsonl"), 1, reward)
     assert 'rows.jsonl:2: column "prompt" is null' in str(caught.value)
     assert "rows.jsonl, row 3: by_unit needs 'unit'" in str(caught.value)
+
+
+def test_the_columns_that_were_found_are_said(here: Path) -> None:
+    write(here / "rows.jsonl", [{"question": "2+2?", "gold": "4"}])
+    problems = load_problems(TrainingConfig(train_data_dir="rows.jsonl"), 1)
+    assert problems.columns == ["columns: prompt=question, ground_truth=gold"]
+    named = load_problems(
+        TrainingConfig(train_data_dir="rows.jsonl", prompt_column="question", answer_column="gold"), 1
+    )
+    assert named.columns == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        (
+            {"prompt_column": "qestion"},
+            'no column "qestion" (training.prompt_column); did you mean question?',
+        ),
+        ({"mapping": {"level": "levl"}}, 'no column "levl" (training.mapping: level); did you mean level?'),
+        (
+            {},
+            "2 columns may be the prompt: question and problem; choose one: training.prompt_column=question or",
+        ),
+    ],
+)
+def test_columns_that_are_not_clear(here: Path, keys: dict[str, Any], says: str) -> None:
+    write(here / "rows.jsonl", [{"question": "2+2?", "problem": "2+2?", "level": 1}])
+    with pytest.raises(InputError) as caught:
+        load_problems(TrainingConfig(train_data_dir="rows.jsonl", **keys), 1)
+    assert says in str(caught.value)

@@ -39,6 +39,8 @@ class Problems:
     test: Sequence[Problem]
     source: str
     """What they were read from, in words."""
+    columns: Sequence[str] = ()
+    """The columns that were found and not named, as ``columns: prompt=question, …``."""
 
     @property
     def digest(self) -> str:
@@ -81,7 +83,8 @@ def load_problems(
         train, test = _split(train, config.train_fraction)
     if config.num_test_batches is not None:
         test = test[: config.num_test_batches * config.micro_batch_size]
-    return Problems(train=train, test=test, source=where.train)
+    found = list(dict.fromkeys([*learnt.found, *held_out.found]))
+    return Problems(train=train, test=test, source=where.train, columns=found)
 
 
 def _split(problems: list[Problem], fraction: float) -> tuple[list[Problem], list[Problem]]:
@@ -156,6 +159,8 @@ class _Rows:
 
     good: dict[int, Problem] = field(default_factory=dict)
     bad: list[BadRow] = field(default_factory=list)
+    found: list[str] = field(default_factory=list)
+    """The columns that were found, in words."""
 
     @classmethod
     def from_arithmetic(cls) -> _Rows:
@@ -181,6 +186,7 @@ def _read(place: str, split: str | None, config: TrainingConfig, reward: RewardF
             rows.good[number] = Problem(row.get("id", number), row["prompt"], row["columns"])
     except BadRowsError:
         pass  # all of them are; they are listed in full with the others
+    rows.found.extend(data.lines)
     return rows
 
 

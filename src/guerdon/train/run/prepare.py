@@ -68,6 +68,7 @@ class PreparedRun:
                 "data",
                 f"{problems.source}: {len(problems.train):,} for training, {len(problems.test):,} held out",
             ),
+            *(("columns", line.removeprefix("columns: ")) for line in problems.columns),
             (
                 "steps",
                 f"{self.steps:,} of {config.training.micro_batch_size} × {config.grpo.num_generations}",
