@@ -47,7 +47,7 @@ def test_it_speaks_https_and_wss(serve: Serve, tmp_path: Path) -> None:
         GUERDON_TLS_KEY_PASSWORD="s3cret",
     )
     assert server.url.startswith("https://")
-    assert f"{server.url}/docs" in server.said
+    assert f"{server.url}/ to try a reward in a browser" in server.said
     with urlopen(
         f"{server.url}/info", timeout=PATIENCE, context=ssl.create_default_context(cafile=file)
     ) as page:
