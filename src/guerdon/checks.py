@@ -8,7 +8,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from guerdon.errors import RewardError
+from guerdon.errors import RemoteError, RewardError
+
+_CONNECT_SECONDS = 3.0
 
 
 def reason_of(error: ValidationError) -> str:
@@ -58,6 +60,23 @@ def finite(value: Any, what: str = "score") -> float:
     if not math.isfinite(number):
         raise ValueError(f"{what} must be finite, not {number}")
     return number
+
+
+def refuse_unreachable(url: str, what: str) -> None:
+    """Raise RemoteError where nothing listens at a URL; asked once, for a few seconds. A proxy is left to answer."""
+    import socket  # here, since importing guerdon would cost more with them
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies, proxy_bypass
+
+    parts = urlsplit(url)
+    if parts.scheme in getproxies() and not proxy_bypass(parts.hostname or ""):
+        return
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname, port), timeout=_CONNECT_SECONDS).close()
+    except OSError as error:
+        reason = error.strerror or str(error) or type(error).__name__
+        raise RemoteError(f"{what} at {parts.scheme}://{parts.netloc} cannot be reached: {reason}") from None
 
 
 def _shown(value: Any) -> str:

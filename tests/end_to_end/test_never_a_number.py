@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -261,3 +262,40 @@ def test_a_wrong_parameter_in_a_request_is_a_4xx(formats: BackgroundServer) -> N
     assert reply.status in range(400, 500), reply
     reply = call(formats.url, "/rewards/math/evaluate", {**good, "kwargs": {"mode": "tolerent"}})
     assert reply.status in range(400, 500) or reply.json.get("score") is None, reply
+
+
+# What a reward needs and is not there.
+
+MISSING = [
+    (["judge"], "the judge needs a model"),
+    (["judge", "--param", "model=m", "--param", "base_url=http://127.0.0.1:9/v1"], "cannot be reached"),
+    (["http://127.0.0.1:9"], "cannot be reached"),
+    (["reward_model"], "name a model"),
+]
+
+
+@pytest.mark.parametrize("command", ["score", "preview", "serve"])
+@pytest.mark.parametrize(("reward", "says"), MISSING, ids=lambda value: str(value)[:40])
+def test_what_is_not_there_is_said_before_the_first_row(
+    command: str, reward: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GUERDON_JUDGE_MODEL", raising=False)
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(one) + "\n" for one in ROWS[:3]))
+    rest = {"score": [str(data)], "preview": ["--samples", str(data)], "serve": ["--port", "0"]}
+    started = time.monotonic()
+    done = CliRunner().invoke(app, [command, reward[0], *rest[command], *reward[1:]])
+    assert done.exit_code == 2, done.output
+    assert says in done.output
+    assert len(done.output.strip().splitlines()) == 1
+    assert time.monotonic() - started < 15
+
+
+def test_a_run_in_python_raises_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GUERDON_JUDGE_MODEL", raising=False)
+    with pytest.raises(InputError, match="needs a model"):
+        guerdon.score("judge", ROWS[:1])
+    absent = RewardFunction(endpoint="http://127.0.0.1:9", mode="remote")
+    for reward in (absent, 0.5 * absent):
+        with pytest.raises(RewardError, match="cannot be reached"):
+            guerdon.score(reward, ROWS[:1])

@@ -30,6 +30,7 @@ class OptionArguments(TypedDict, total=False):
     scale: tuple[float, float] | None
     prepare: Callable[..., object] | None
     check: Callable[..., object] | None
+    reach: Callable[..., object] | None
     on_error: OnError
     allow_any_ending: bool
 

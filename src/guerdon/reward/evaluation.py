@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -20,6 +21,7 @@ DEFAULT_CONCURRENCY = 64
 """Concurrent calls of an async reward that sets no ``concurrency``."""
 
 _ERROR_LENGTH = 2000
+_READY_SECONDS = 60.0
 
 
 class RewardEvaluation(RewardIdentity):
@@ -31,6 +33,21 @@ class RewardEvaluation(RewardIdentity):
             component.reward.prepare()
         if self.options.prepare is not None:
             self.options.prepare(**self.parameters)
+
+    def check_ready(self) -> None:
+        """Raise RewardError where what the reward and its components need is not there: a package, a model, a server.
+
+        What was there is not looked for again for a minute.
+        """
+        for component in self.components:
+            component.reward.check_ready()
+        if self.options.reach is None and not self._scorer.is_remote:
+            return
+        if time.monotonic() - self._ready_at > _READY_SECONDS:
+            self._scorer.check_ready()
+            if self.options.reach is not None:
+                self.options.reach(**self.parameters)
+            self._ready_at = time.monotonic()
 
     def evaluate(self, sample: Sample, explicit: CallArguments = NO_ARGUMENTS) -> EvaluateResult:
         """The verdict on one sample, in this process and without a deadline; failures are results."""

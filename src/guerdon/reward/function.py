@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -202,14 +203,16 @@ class RewardFunction(DirectCall, TrainerMethods, Generic[ResultT]):
             return look_up_or_raise, (module, qualname, files)
         self.provenance  # noqa: B018  computed before it is pickled
         state = {
-            k: v for k, v in self.__dict__.items() if k not in ("__wrapped__", "_snapshot", "wrong_length")
+            k: v
+            for k, v in self.__dict__.items()
+            if k not in ("__wrapped__", "_snapshot", "wrong_length", "_ready_at")
         }
         return _restored, (LoadedFiles(), state)
 
 
 def _restored(_: Any, state: dict[str, Any]) -> RewardFunction:
     reward = RewardFunction.__new__(RewardFunction)
-    reward.__dict__.update(state, _snapshot=DependencySnapshot(), wrong_length=None)
+    reward.__dict__.update(state, _snapshot=DependencySnapshot(), wrong_length=None, _ready_at=-math.inf)
     return reward
 
 

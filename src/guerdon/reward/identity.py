@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -36,6 +37,8 @@ class RewardIdentity:
         self._own_name = options.name or (name_of(target) if target is not None else scorer.name)
         self.wrong_length: str | None = None
         """What it did wrong where it returned another number of results than it got samples: it is not asked again."""
+        self._ready_at = -math.inf
+        """When all that the reward needs was last seen to be there."""
         self._version: str | None = None
         self._snapshot = DependencySnapshot()
         self._provenance: Provenance | None = None

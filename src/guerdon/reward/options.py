@@ -45,6 +45,9 @@ class RewardOptions:
     check: Callable[..., object] | None = None
     """Called with the fixed parameters where the reward is made; raises InputError for values that do not fit. Without
     it, the annotations of the function decide."""
+    reach: Callable[..., object] | None = None
+    """Called with the fixed parameters once before a run, to see that what the reward needs is there: a package, a
+    server; what it raises ends the run before it starts."""
     on_error: OnError = "result"
     """What a direct call does with an exception: a result with an ``error``, or raise it."""
 
@@ -72,6 +75,8 @@ class RewardOptions:
             raise BindingError(f"prepare must be a function of the parameters, not {self.prepare!r}")
         if self.check is not None and not callable(self.check):
             raise BindingError(f"check must be a function of the parameters, not {self.check!r}")
+        if self.reach is not None and not callable(self.reach):
+            raise BindingError(f"reach must be a function of the parameters, not {self.reach!r}")
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
             raise BindingError(f"name must be a non-empty string, not {self.name!r}")
         if self.id is not None and not isinstance(self.id, str):

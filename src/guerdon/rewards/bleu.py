@@ -10,6 +10,7 @@ from guerdon.reward.decorator import reward_function
 from guerdon.rewards.answers.visible import visible
 from guerdon.rewards.common.parameters import (
     among,
+    needs,
     non_negative,
     one_of,
     parameter_check,
@@ -28,6 +29,7 @@ _BEYOND = 10_000
 
 
 @reward_function(
+    reach=needs("sacrebleu", "text", "the bleu reward"),
     scale=(0, 1),
     check=parameter_check(
         tokenizer=among(TOKENIZERS),

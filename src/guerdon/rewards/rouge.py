@@ -8,7 +8,15 @@ from typing import Any
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.answers.visible import visible
-from guerdon.rewards.common.parameters import among, one_of, parameter_check, response_text, shown, yes_or_no
+from guerdon.rewards.common.parameters import (
+    among,
+    needs,
+    one_of,
+    parameter_check,
+    response_text,
+    shown,
+    yes_or_no,
+)
 from guerdon.rewards.common.references import accepted
 from guerdon.rewards.common.text import words
 from guerdon.types import EvaluateResult, MetricResult
@@ -21,6 +29,7 @@ _BEYOND = 10_000
 
 
 @reward_function(
+    reach=needs("rouge_score", "text", "the rouge reward"),
     scale=(0, 1),
     check=parameter_check(
         kind=among(KINDS), measure=among(MEASURES), stemmer=yes_or_no, tokenizer=among(TOKENIZERS)

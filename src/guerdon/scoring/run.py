@@ -277,6 +277,7 @@ def _prepared(reward: Any, samples: Any, options: Mapping[str, Any]) -> ScoringR
 
 
 def _prepare(reward: RewardFunction, samples: Any, options: RunOptions, digests: bool) -> ScoringRun:
+    reward.check_ready()
     given = given_samples(reward, samples, options.columns)
     check_first_rows(reward, given.head)
     grouping = Grouping.of(given.head, options.group_by)

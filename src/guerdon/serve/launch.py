@@ -70,6 +70,7 @@ def resolve_rewards(rewards: Sequence[Any]) -> list[RewardFunction]:
 
 def spec_of(reward: RewardFunction, options: ServeOptions) -> RewardSpec:
     """The spec of a reward that runs in worker processes. Raises BindingError where it cannot be pickled."""
+    reward.check_ready()
     limits = dispatch_limits(reward, options, options.workers)
     program = ServeWorker(reward, limits.timeout, limits.concurrency)
     return RewardSpec(reward.name, reward.version, limits, WorkerSpec.of(reward, limits.max_memory, program))

@@ -146,9 +146,8 @@ def test_where_all_fail_the_status_is_1(guerdon: Run, labelled: Path, server: Ju
 
 def test_without_a_model_it_says_what_is_missing(guerdon: Run, labelled: Path) -> None:
     result = guerdon(*CALIBRATE, "judge", "labelled.jsonl")
-    assert result.exit_code == 1
-    assert "20 failed (input)" in result.stdout
-    assert "first failure: the judge needs a model: give model=, or set GUERDON_JUDGE_MODEL" in result.stdout
+    assert result.exit_code == 2
+    assert "the judge needs a model: give model=, or set GUERDON_JUDGE_MODEL" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_folders_of_runs_are_called_by_the_time(place: Path) -> None:
         (["training.reward_function=mine.py::left"], RewardError, "there is no 'left' in mine.py::left"),
         (["training.reward_parameters={tolerance: 1}"], BindingError, "right has no parameter 'tolerance'"),
         (["training.reward_function=mine.py::needs"], BadRowsError, "50 of 50 rows are malformed"),
-        (["training.reward_function=http://127.0.0.1:9/rewards/a"], RewardError, "the reward a cannot score"),
+        (["training.reward_function=http://127.0.0.1:9/rewards/a"], RewardError, "cannot be reached"),
         (["run_dir=mine.py"], InputError, "cannot make the folder mine.py"),
         (["run_dir=."], InputError, ". is not empty"),
     ],

@@ -68,6 +68,8 @@ def preview(
         refuse_swapped(word, source)
     with prints_to_stderr():
         found = _rewards(rewards, folders, parameters)
+        for reward in found.values():
+            reward.check_ready()
         data = flags.open(source, max_samples, list(found.values()))
         flags.check(data)
         say_columns(data)

@@ -84,6 +84,7 @@ def _prepare(request: ScoringRequest, group_by: str | None) -> _ScoreRun:
     """Check the request, the quickest checks first."""
     request.check()
     reward = find_reward(request.reward, request.parameters)
+    reward.check_ready()
     data = request.flags.open(request.data, request.limit, [reward])
     request.check_output(data)
     rejected = _rejected_file(request) if request.flags.skip_bad_rows else None

@@ -95,6 +95,10 @@ class Scorer(ABC):
         """A required parameter that none of the samples supplies, with the columns that there are."""
         return None
 
+    def check_ready(self) -> None:
+        """Raise RewardError where what it needs is not there."""
+        return
+
     def check(self, sample: Sample, explicit: CallArguments) -> None:
         """Raise BindingError where a direct call lacks an argument, as Python does for the function itself."""
         return

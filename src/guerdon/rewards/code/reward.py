@@ -58,7 +58,7 @@ def _check(**given: Any) -> None:
     )(**given)
 
 
-@reward_function(timeout=300, enforces_timeout=True, scale=(0, 1), check=_check)
+@reward_function(timeout=300, enforces_timeout=True, scale=(0, 1), check=_check, reach=sandboxes.reach)
 def code(
     response: str,
     tests: Any = None,

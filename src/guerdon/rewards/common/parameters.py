@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import functools
+import importlib.util
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from guerdon.data.rows import quoted
-from guerdon.errors import InputError
+from guerdon.errors import InputError, MissingExtraError
 
 
 def text_list(value: Any, what: str) -> list[str]:
@@ -144,6 +145,16 @@ def parameter_check(**validators: Validator) -> Callable[..., None]:
                 validators[name](value, name)
 
     return check
+
+
+def needs(module: str, extra: str, what: str) -> Callable[..., None]:
+    """What ``reward_function(reach=…)`` takes: a check that a package is there. Raises MissingExtraError."""
+
+    def reach(**_: Any) -> None:
+        if importlib.util.find_spec(module) is None:
+            raise MissingExtraError.of(extra, what)
+
+    return reach
 
 
 def plain_text(value: Any, what: str) -> str:

@@ -7,6 +7,8 @@ import atexit
 import os
 import threading
 
+from guerdon.errors import SandboxError
+from guerdon.sandbox.isolation import tiers
 from guerdon.sandbox.sandbox import Sandbox
 from guerdon.scoring.worker.entry import inside_worker
 
@@ -44,6 +46,13 @@ class _SharedSandboxes:
 _shared = _SharedSandboxes()
 os.register_at_fork(after_in_child=_shared.after_fork)
 atexit.register(_shared.close)
+
+
+def reach(isolation: str = "auto", **_: object) -> None:
+    """Raise SandboxError where no tier of an isolation holds on this machine."""
+    reason = tiers.chosen(isolation)[1]
+    if reason:
+        raise SandboxError(f"the sandbox cannot be used here: {reason}")
 
 
 def shared(isolation: str = "auto", preload: tuple[str, ...] = PRELOADED) -> Sandbox:

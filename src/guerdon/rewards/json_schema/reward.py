@@ -20,6 +20,7 @@ from guerdon.rewards.common.json_text import (
 )
 from guerdon.rewards.common.parameters import (
     among,
+    needs,
     one_of,
     parameter_check,
     response_text,
@@ -52,7 +53,7 @@ def _check(
             validator(read, others, name, yes_or_no(given.get("formats", False), "formats"))
 
 
-@reward_function(scale=(0, 1), check=_check)
+@reward_function(reach=needs("jsonschema_rs", "schema", "the json_schema reward"), scale=(0, 1), check=_check)
 def json_schema(
     response: str,
     ground_truth: Any = None,

@@ -8,13 +8,14 @@ import os
 import time
 from typing import Any, cast
 
+from guerdon.checks import refuse_unreachable
 from guerdon.errors import DeadlineError, InvalidResultError, RemoteError, RewardError
 from guerdon.reward.binding.annotations import Setting
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.http import SESSIONS
+from guerdon.rewards.common.http import SESSIONS, library
 from guerdon.rewards.common.parameters import plain_text
 from guerdon.rewards.judge.client import JudgeClient, Usage
-from guerdon.rewards.judge.endpoint import OPENAI, JudgeEndpoint, checked_address
+from guerdon.rewards.judge.endpoint import OPENAI, JudgeEndpoint, checked_address, endpoint
 from guerdon.rewards.judge.inputs import is_empty
 from guerdon.rewards.judge.prompts import check_template
 from guerdon.rewards.judge.settings import JudgeSettings
@@ -35,7 +36,13 @@ def _check(**given: Any) -> None:
         check_template(settings.template, settings.kind)
 
 
-@reward_function(timeout=120, enforces_timeout=True, scale=(0, 1), check=_check)
+def _reach(**given: Any) -> None:
+    library()
+    asked = endpoint(given.get("base_url"), given.get("model"), given.get("key_variable"))
+    refuse_unreachable(asked.address, "the judge")
+
+
+@reward_function(timeout=120, enforces_timeout=True, scale=(0, 1), check=_check, reach=_reach)
 async def judge(
     messages: list[Message],
     ground_truth: Any = None,

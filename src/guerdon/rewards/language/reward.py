@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from guerdon.errors import InputError
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.parameters import among, one_of, parameter_check, response_text
+from guerdon.rewards.common.parameters import among, needs, one_of, parameter_check, response_text
 from guerdon.rewards.common.prose import PARTS, part_of, prose
 from guerdon.rewards.common.words import ends, is_unspaced, runs, script_of
 from guerdon.rewards.language.detection import alike, code_of, confidence_in, detect, name_of
@@ -72,6 +72,7 @@ class _Chunk:
 
 
 @reward_function(
+    reach=needs("py3langid", "language", "telling the language of a text"),
     scale=(0, 1),
     check=parameter_check(
         target=lambda value, _: None if value == OF_PROMPT else code_of(value), part=among(PARTS)

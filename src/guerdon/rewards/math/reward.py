@@ -17,6 +17,7 @@ from guerdon.rewards.answers.final import PLACES, POLICIES, FinalAnswer, clean, 
 from guerdon.rewards.answers.numbers import normal
 from guerdon.rewards.common.parameters import (
     among,
+    needs,
     non_negative,
     one_of,
     parameter_check,
@@ -77,6 +78,7 @@ _LETTERS = re.compile(r"[A-Za-z]+")
 
 
 @reward_function(
+    reach=needs("math_verify", "math", "the math reward"),
     timeout=10.0,
     scale=(0, 1),
     check=parameter_check(

@@ -7,10 +7,11 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from guerdon.checks import refuse_unreachable
 from guerdon.errors import InputError, RemoteError
 from guerdon.reward.binding.annotations import Setting
 from guerdon.reward.decorator import reward_function
-from guerdon.rewards.common.parameters import among, one_of, parameter_check, shown
+from guerdon.rewards.common.parameters import among, needs, one_of, parameter_check, shown
 from guerdon.rewards.reward_model.api import APIS, KEY_VARIABLE, RewardModelServer
 from guerdon.rewards.reward_model.local import Loading, model_of
 from guerdon.types import EvaluateResult, Message, MetricResult
@@ -35,6 +36,15 @@ def _check(base_url: Any = None, **given: Any) -> None:
         _address(base_url)
 
 
+def _reach(base_url: Any = None, **given: Any) -> None:
+    if base_url is not None:
+        refuse_unreachable(_address(base_url), "the reward model")
+        return
+    _loading(**given)
+    for module in ("torch", "transformers"):
+        needs(module, "reward-model", "a reward model that runs here")()
+
+
 @reward_function(
     timeout=60,
     enforces_timeout=True,
@@ -42,6 +52,7 @@ def _check(base_url: Any = None, **given: Any) -> None:
     scale=(-math.inf, math.inf),
     prepare=_prepare,
     check=_check,
+    reach=_reach,
 )
 async def reward_model(
     messages: list[Message],

@@ -56,7 +56,7 @@ def _check(seconds: Any = 5.0, max_rows: Any = 10_000, memory_mb: Any = 512, **g
     )(**given)
 
 
-@reward_function(timeout=300, enforces_timeout=True, scale=(-1, 1), check=_check)
+@reward_function(timeout=300, enforces_timeout=True, scale=(-1, 1), check=_check, reach=sandboxes.reach)
 def sql(
     response: str,
     ground_truth: str | Sequence[Any] | None = None,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from guerdon.checks import refuse_unreachable
 from guerdon.errors import BindingError, InputError, RemoteError, RewardError
 from guerdon.reward.binding.conventions import MISSING, POINTWISE, STANDARD_NAMES, columns_of
 from guerdon.reward.binding.signature import missing_parameter
@@ -111,6 +112,17 @@ class RemoteScorer(Scorer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _connections={})
+
+    def check_ready(self) -> None:
+        """Raise RemoteError where no server listens at any of its addresses."""
+        failures = []
+        for address in self._place.addresses:
+            try:
+                refuse_unreachable(address.url, f"the server of {self.name}")
+                return
+            except RemoteError as error:
+                failures.append(error)
+        raise failures[0]
 
     # What it is.
 
