@@ -63,6 +63,7 @@ def test_the_readme_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
         f"PATH={path}",
         "COLUMNS=80",
         "NO_COLOR=1",
+        "GUERDON_SAY_AFTER=120",
         python,
         docs_runner.__file__,
         page,
