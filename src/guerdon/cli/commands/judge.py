@@ -170,7 +170,7 @@ def _flags(request: ScoringRequest, label: str) -> tuple[DataFlags, bool]:
     flags = request.flags
     if flags.response_column is not None:
         return flags, False
-    paired = replace(flags, prompt_column=flags.prompt_column or "prompt", response_column="response_a")
+    paired = replace(flags, response_column="response_a")
     try:
         row = next(iter(paired.open(request.data, 1, [], [label]).rows()))
     except InputError:  # no such columns: whatever is wrong is said of the rows as they are
