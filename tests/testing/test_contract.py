@@ -6,6 +6,8 @@ import itertools
 import os
 import random
 import re
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -239,3 +241,17 @@ def refuses(response: str) -> float:
 def test_mistakes(reward: Any, rows: list[Any], options: Mapping[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
         check_reward(reward, rows, **options)
+
+
+def test_without_the_extra_for_servers_http_is_left_out_by_name(tmp_path: Path) -> None:
+    (tmp_path / "uvicorn.py").write_text("raise ImportError('not installed', name='uvicorn')")
+    code = (
+        "from guerdon.testing import check_reward\n"
+        "def brief(response: str) -> float: return 1.0\n"
+        "report = check_reward(brief, [{'response': 'Yes.'}], scale=(0, 1), timeout=1)\n"
+        "print(report.modes, report.left_out)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert "'worker') {'http': " in done.stdout, done.stderr
+    assert 'pip install "guerdon[serve]"' in done.stdout

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guerdon.errors import InputError
+from guerdon.errors import InputError, MissingExtraError
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
 from guerdon.scoring.outcome import Outcome
@@ -48,6 +48,8 @@ class ContractReport:
     adversarial: int
     """Adversarial responses, malformed rows and malformed expected answers."""
     modes: tuple[str, ...]
+    left_out: dict[str, str]
+    """Modes that were not tried, and why: a package that is not installed."""
     failures: dict[str, int]
     """How many of all of them it answered with a failure, by kind."""
     lowest: float | None
@@ -63,7 +65,7 @@ def check_reward(
     *,
     scale: tuple[float, float] | None = None,
     timeout: float | None = None,
-    modes: Sequence[str] = tuple(CALL_MODES),
+    modes: Sequence[str] | None = None,
     tolerance: float = 0.0,
     ignore: Sequence[str] = (),
     malformed: Sequence[Any] = MALFORMED_TRUTHS,
@@ -85,8 +87,8 @@ def check_reward(
     - rows that are not a conversation, and ``malformed`` expected answers where the reward needs one, are
       failures and never a score.
 
-    ``modes`` names the ways to call it; ``http`` needs the extras ``serve`` and ``client``, and leaves out
-    texts with lone surrogates, which JSON cannot carry. ``tolerance`` is how far
+    ``modes`` names the ways to call it, by default all; ``http`` needs the extra ``serve``, without which it is
+    named in ``left_out``, and leaves out texts with lone surrogates, which JSON cannot carry. ``tolerance`` is how far
     scores and metrics of one sample may be apart, for models whose sums depend on the batch; ``ignore``
     names metrics that may differ, such as times.
 
@@ -99,7 +101,8 @@ def check_reward(
     """
     __tracebackhide__ = True
     found = resolve(reward, **parameters)
-    if unknown := [mode for mode in modes if mode not in CALL_MODES]:
+    wanted = tuple(CALL_MODES if modes is None else modes)
+    if unknown := [mode for mode in wanted if mode not in CALL_MODES]:
         raise InputError(f"modes must be some of {', '.join(CALL_MODES)}, not {unknown[0]!r}")
     own = timeout if timeout is not None else found.timeout
     scale = scale if scale is not None else found.options.scale
@@ -112,11 +115,17 @@ def check_reward(
     check.malformed()
     if not check.broken and (refusal := check.refusal()) is not None:
         raise InputError(f"{found.name} scores none of the rows, so that nothing is checked: {refusal}")
-    for mode in modes:
-        check.in_mode(mode)
+    left_out: dict[str, str] = {}
+    for mode in wanted:
+        try:
+            check.in_mode(mode)
+        except MissingExtraError as error:
+            if modes is not None or mode != "http":
+                raise
+            left_out[mode] = str(error)
     if check.broken:
         raise AssertionError(_described(found, check.broken))
-    return _report(check, tuple(modes))
+    return _report(check, wanted, left_out)
 
 
 # The check.
@@ -289,7 +298,7 @@ def _described(reward: RewardFunction, broken: Mapping[str, Sequence[str]]) -> s
     return "\n".join(lines)
 
 
-def _report(check: _Check, modes: tuple[str, ...]) -> ContractReport:
+def _report(check: _Check, modes: tuple[str, ...], left_out: dict[str, str]) -> ContractReport:
     inputs, reward = check.inputs, check.checked.reward
     scores = [given.outcome.score for given in inputs if given.outcome.score is not None]
     failures: dict[str, int] = {}
@@ -305,7 +314,8 @@ def _report(check: _Check, modes: tuple[str, ...]) -> ContractReport:
         scale=check.scale,
         rows=len(inputs) - adversarial,
         adversarial=adversarial + check.refused,
-        modes=modes,
+        modes=tuple(mode for mode in modes if mode not in left_out),
+        left_out=left_out,
         failures=failures,
         lowest=min(scores, default=None),
         highest=max(scores, default=None),

@@ -103,6 +103,8 @@ def _keeps_contract(reward: RewardFunction, cases: str, timeout: float | None) -
         return False
     counts = f"{report.rows:,} rows and {report.adversarial:,} adversarial ones"
     tried = f"contract kept: {counts}, in the modes {', '.join(report.modes)}"
+    for mode, reason in report.left_out.items():
+        tried += f"\nleft out: {mode}; {reason}"
     took = duration(report.slowest_seconds, ascii_only=console.options.ascii_only)
     console.print(Text(clean(f"{tried}\nslowest: {took}, {report.slowest}", console)), soft_wrap=True)
     if report.scale is None:
