@@ -17,7 +17,7 @@ PROMPT = {"role": "user", "content": "2 + 2?"}
 
 
 @reward_function
-def graded(response: str, ground_truth: str, prompt: str = "") -> tuple[float, dict[str, float]]:
+def true_and_brief(response: str, ground_truth: str, prompt: str = "") -> tuple[float, dict[str, float]]:
     """One for the truth at the end, and a bit for brevity."""
     assert prompt in ("2 + 2?", "")
     return float(response.endswith(ground_truth)) - 0.01 * len(response), {"brevity": 1 / len(response)}
@@ -42,7 +42,7 @@ def sometimes(response: str, ground_truth: str = "") -> float | None:
 @pytest.mark.parametrize("truth", ["4", "5"])
 @pytest.mark.parametrize(
     "reward",
-    [graded, RewardFunction(asynchronous), batch, 0.5 * graded + 0.5 * RewardFunction(asynchronous)],
+    [true_and_brief, RewardFunction(asynchronous), batch, 0.5 * true_and_brief + 0.5 * RewardFunction(asynchronous)],
     ids=str,
 )
 @pytest.mark.parametrize("convention", CONVENTIONS)
@@ -65,22 +65,22 @@ def test_out_and_in_again_is_the_same_score(convention: str, reward: RewardFunct
 @pytest.mark.parametrize("convention", TRAINERS)
 def test_the_function_of_a_trainer_is_a_reward_again(convention: str, truth: str) -> None:
     row = {"messages": [PROMPT, {"role": "assistant", "content": "It is 4"}], "ground_truth": truth}
-    function = graded.as_function(convention)
-    assert function.__name__ == RewardFunction(function).name == "graded"
+    function = true_and_brief.as_function(convention)
+    assert function.__name__ == RewardFunction(function).name == "true_and_brief"
     assert (
         RewardFunction(function).evaluate(Sample.from_row(row)).score
-        == graded.evaluate(Sample.from_row(row)).score
+        == true_and_brief.evaluate(Sample.from_row(row)).score
     )
 
 
 def test_response() -> None:
-    function = graded.as_function("response")
+    function = true_and_brief.as_function("response")
     assert function("4", answer="4") == function("4", "2 + 2?", "4") == 0.99
     assert function("4", ground_truth="4") == 0.99
 
 
 def test_reward_kit() -> None:
-    function = graded.as_function("reward-kit")
+    function = true_and_brief.as_function("reward-kit")
     messages = [PROMPT, {"role": "assistant", "content": "4"}]
     for found in (
         function(messages, messages[:1], "4"),
@@ -88,7 +88,7 @@ def test_reward_kit() -> None:
     ):
         assert isinstance(found, EvaluateResult)
         assert (found.score, found.metrics["brevity"]) == (0.99, MetricResult(1.0))
-    assert graded.as_function("reward_kit")(messages, ground_truth="4").score == 0.99
+    assert true_and_brief.as_function("reward_kit")(messages, ground_truth="4").score == 0.99
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_what_does_not_apply_is_raised_where_asked() -> None:
 )
 def test_policies_that_do_not_fit(convention: str, on_failure: Any, says: str) -> None:
     with pytest.raises(BindingError) as caught:
-        graded.as_function(convention, on_failure)
+        true_and_brief.as_function(convention, on_failure)
     assert str(caught.value).startswith(says)
 
 
@@ -137,7 +137,7 @@ def test_policies_that_do_not_fit(convention: str, on_failure: Any, says: str) -
 )
 def test_a_convention_that_there_is_not(convention: Any, says: str) -> None:
     with pytest.raises(ResolutionError) as caught:
-        graded.as_function(convention)
+        true_and_brief.as_function(convention)
     assert str(caught.value).startswith(says)
 
 
@@ -148,11 +148,11 @@ def test_plain_functions_are_targets_of_to(target: str) -> None:
         "reward-kit": ([PROMPT, {"role": "assistant", "content": "4"}],),
     }
     call = (*arguments[target], *([None, "4"] if target == "reward-kit" else []))
-    assert graded.to(target)(*call) == graded.as_function(target)(*call)
+    assert true_and_brief.to(target)(*call) == true_and_brief.as_function(target)(*call)
     with pytest.raises(BindingError, match="has no option workers; it has on_failure"):
-        graded.to(target, workers=2)
+        true_and_brief.to(target, workers=2)
 
 
 @pytest.mark.parametrize("convention", ["TRL", "Reward_Kit"])
 def test_a_convention_is_known_in_any_case(convention: str) -> None:
-    assert graded.as_function(convention).__name__ == "graded"
+    assert true_and_brief.as_function(convention).__name__ == "true_and_brief"
