@@ -27,6 +27,10 @@ def pandas_frame() -> Any:
     return pytest.importorskip("pandas", reason="pandas comes with the extra data").DataFrame(ROWS)
 
 
+def polars_frame() -> Any:
+    return pytest.importorskip("polars", reason="polars comes with the extra test").DataFrame(ROWS)
+
+
 def arrow_table() -> Any:
     return pytest.importorskip("pyarrow", reason="Arrow needs the extra data").Table.from_pylist(ROWS)
 
@@ -37,6 +41,8 @@ def hf_dataset() -> Any:
 
 TABLES = {
     "pandas": pandas_frame,
+    "polars": polars_frame,
+    "a lazy frame of polars": lambda: polars_frame().lazy(),
     "Arrow": arrow_table,
     "a record batch": lambda: arrow_table().to_batches()[0],
     "a reader of record batches": lambda: arrow_table().to_reader(),
