@@ -42,7 +42,12 @@ def sometimes(response: str, ground_truth: str = "") -> float | None:
 @pytest.mark.parametrize("truth", ["4", "5"])
 @pytest.mark.parametrize(
     "reward",
-    [true_and_brief, RewardFunction(asynchronous), batch, 0.5 * true_and_brief + 0.5 * RewardFunction(asynchronous)],
+    [
+        true_and_brief,
+        RewardFunction(asynchronous),
+        batch,
+        0.5 * true_and_brief + 0.5 * RewardFunction(asynchronous),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("convention", CONVENTIONS)

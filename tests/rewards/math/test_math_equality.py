@@ -253,20 +253,20 @@ def test_a_parameter_that_makes_no_sense_is_an_error(parameters: Mapping[str, An
 
 @pytest.mark.parametrize("answer", TOO_LARGE, ids=lambda answer: answer[:20])
 def test_what_is_too_large_to_evaluate_fails_at_once(answer: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(DeadlineError, match="cannot be evaluated"):
         math.func(box(answer), "5")
     with pytest.raises(DeadlineError, match="ground truth"):
         math.func(box("5"), answer)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:15]))
 def test_hostile_texts_are_read_or_refused_quickly(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     with contextlib.suppress(UnknownError, UndefinedError, ExpressionTooLargeError):
         assert equal(read(text), read(text)) is True
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_the_first_value_that_the_library_decides_is_not_read_here() -> None:

@@ -108,7 +108,7 @@ def test_the_reward_reads_them() -> None:
     ],
 )
 def test_hostile_texts_are_read_in_time(kind: str, text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for language in ("java", "javascript"):
         value_in(language, text, {"type": kind})
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

@@ -88,7 +88,11 @@ def _of_id(scores: Scores, identity: str) -> list[SampleResult]:
     found = [scores.sample(position) for position, each in enumerate(ids) if each == identity]
     if not found:
         close = difflib.get_close_matches(identity, ids[:_IDS_SEARCHED], n=3)
-        hint = f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(ids[:5])}{', …' if len(ids) > 5 else ''}"
+        hint = (
+            f"did you mean {', '.join(close)}?"
+            if close
+            else f"there are {', '.join(ids[:5])}{', …' if len(ids) > 5 else ''}"
+        )
         raise InputError(f"{scores.path} has no sample with the id {identity!r}; {hint}")
     return found
 
