@@ -50,6 +50,24 @@ def test_scores_are_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in text
 
 
+def test_a_report_says_first_that_every_sample_failed() -> None:
+    def fussy(response: str) -> Any:
+        if response == "n/a":
+            return None
+        raise ValueError("odd\nlines" if response == "x" else "why " * 200)
+
+    def first(*responses: str) -> str:
+        return repr(guerdon.score(fussy, [*responses], workers=0)).split("\n")[0]
+
+    assert first("x", "y", "x").startswith(
+        "All 3 samples failed, 2 of them with exception: ValueError: odd lines (test_scores.py"
+    )
+    assert first("x", "n/a").startswith("The only sample that the reward applies to failed with exception")
+    assert first("y", "y").endswith("why w ...")
+    assert first("n/a").startswith("fussy ")
+    assert "All 2 samples failed with" in guerdon.score(fussy, ["x", "x"], workers=0)._repr_html_()
+
+
 def test_samples_show_their_text() -> None:
     scores = guerdon.score(graded, rows(50), workers=0)
     assert repr(scores.worst(1)).splitlines() == [

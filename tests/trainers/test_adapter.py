@@ -22,6 +22,7 @@ from guerdon.errors import (
     CrashError,
     InvalidResultError,
     NotApplicableError,
+    RemoteError,
     ResolutionError,
     RewardError,
 )
@@ -34,6 +35,13 @@ def sample(response: str, **columns: Any) -> Sample:
 
 
 SAMPLES = [sample("four"), sample("bad"), sample("slow"), sample("none"), sample("a")]
+
+
+@pytest.mark.parametrize("name", trainers())
+def test_an_adapter_whose_reward_cannot_be_reached_is_not_made(name: str) -> None:
+    reward = RewardFunction(endpoint="http://127.0.0.1:9", mode="remote", retries=0)
+    with pytest.raises(RemoteError, match="cannot be reached"):
+        find_trainer(name).make(reward)
 
 
 @pytest.mark.parametrize("reward", [rewards.moody, rewards.amoody], ids=lambda r: r.name)

@@ -136,6 +136,14 @@ def threshold_option(help: str) -> Decorator:
     )
 
 
+def say_all_failed(line: str | None) -> None:
+    """On standard error, that every sample failed; for output whose head is not the place for it."""
+    from guerdon.cli.output import printable
+
+    if line is not None:
+        click.echo(f"Error: {printable(line)}", err=True)
+
+
 class CountedRows:
     """Rows that are read anew each time and whose number is known."""
 

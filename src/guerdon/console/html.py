@@ -63,6 +63,8 @@ def scores_html(shown: Any) -> str:
 
 def _report(scores: Scores) -> Iterable[str]:
     stats = scores.statistics()
+    if (line := scores.all_failed) is not None:
+        yield f'<p style="color:{_COLOURS["critical"]}"><b>{escape(line[:1].upper() + line[1:])}</b></p>'
     yield f"<b>{escape(scores.reward)}</b> <code>{escape(scores.version)}</code>"
     yield _pairs(_figures(stats))
     if stats.scored:

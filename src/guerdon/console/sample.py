@@ -91,6 +91,14 @@ def _reason_text(result: EvaluateResult, console: Console) -> Text:
     return Text(reason)
 
 
+def print_all_failed(line: str | None, console: Console, name: str = "") -> None:
+    """That every sample failed, at the head of a report, after the reward's name; nothing where ``line`` is None."""
+    if line is not None:
+        said = f"{name}: {line}" if name else line[:1].upper() + line[1:]
+        console.print(Text(one_line(said, REASON_LIMIT * 2, console), style="bold red"), soft_wrap=True)
+        console.print()
+
+
 def print_failures(failures: Sequence[FailureGroup], console: Console) -> None:
     """What failed: each error once, with how many samples it befell and some of their ids."""
     for group in failures[:ERRORS]:

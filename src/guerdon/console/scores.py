@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from guerdon.console.inspected import InspectedSample, print_inspected
-from guerdon.console.sample import print_failures
+from guerdon.console.sample import print_all_failed, print_failures
 from guerdon.console.statistics import print_statistics
 from guerdon.console.text import clean, duration
 from guerdon.scoring.results import Scores
@@ -21,8 +21,9 @@ SHOWN = 20
 
 
 def print_scores(scores: Scores, console: Console) -> None:
-    """The report of a run: its statistics with what was found, and what failed."""
+    """The report of a run: its statistics with what was found, and what failed; first of all if everything did."""
     statistics = scores.statistics()
+    print_all_failed(scores.all_failed, console)
     print_statistics(statistics, console, f"{scores.reward} {scores.version}")
     if statistics.failed:
         console.print()

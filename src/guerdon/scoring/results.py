@@ -17,6 +17,7 @@ from guerdon.scoring.progress import Progress
 from guerdon.scoring.rows import row_of
 from guerdon.scoring.selection import FailureGroup, SampleResult, SampleResults, ScoreGroup
 from guerdon.scoring.statistics.accumulator import Accumulator
+from guerdon.scoring.statistics.failures import all_failed_line
 from guerdon.scoring.statistics.summary import Statistics
 from guerdon.scoring.tables import arrow_table, flat_records
 from guerdon.scoring.texts import SampleText
@@ -226,6 +227,15 @@ class Scores(Sequence[EvaluateResult]):
             if len(group.ids) < _IDS:
                 group.ids.append(identity)
         return sorted(found.values(), key=lambda group: -group.count)
+
+    @property
+    def all_failed(self) -> str | None:
+        """Where samples failed and none has a score, one line that says so with the most frequent reason."""
+        statistics = self.statistics()
+        if not statistics.failed or statistics.scored:
+            return None
+        where = " that the reward applies to" if statistics.not_applicable else ""
+        return all_failed_line({(one.kind, one.error): one.count for one in self.failure_groups()}, where)
 
     # Numbers.
 

@@ -100,7 +100,8 @@ class Adapter:
     the reward is no composition, which names its own. ``timeout``, ``workers``, ``concurrency`` and ``max_memory``
     are those of ``guerdon.score``. ``observe`` is called with each ScoredBatch.
 
-    Raises BindingError for an unknown policy, ResolutionError where the reward is not found.
+    Raises BindingError for an unknown policy, ResolutionError where the reward is not found, MissingExtraError or
+    RemoteError where a package or a server that the reward needs is not there.
 
     >>> from guerdon import Sample
     >>> adapter = Adapter(lambda response: float(len(response)), on_failure=0.0, workers=0)
@@ -125,6 +126,7 @@ class Adapter:
         observe: Callable[[ScoredBatch], None] | None = None,
     ) -> None:
         self.reward: RewardFunction = resolve(reward)
+        self.reward.check_ready()
         self.on_failure = _policy(self.default_failure if on_failure is None else on_failure)
         self.observe = observe
         self.failures = Failures()

@@ -139,15 +139,26 @@ def test_where_all_fail_the_status_is_1(guerdon: Run, labelled: Path, server: Ju
     server.script = lambda asked: Reply("no", 400)
     result = guerdon(*CALIBRATE, "judge", "labelled.jsonl", *parameters(server))
     assert result.exit_code == 1
+    assert result.stderr.startswith("Error: all 20 samples failed with remote: http://127.0.0.1")
     assert "0 of 20" in result.stdout
     assert "20 failed (remote)" in result.stdout
     assert "first failure: http://127.0.0.1" in result.stdout
 
 
-def test_without_a_model_it_says_what_is_missing(guerdon: Run, labelled: Path) -> None:
-    result = guerdon(*CALIBRATE, "judge", "labelled.jsonl")
+@pytest.mark.parametrize("data", ["labelled.jsonl", "absent.jsonl"])
+def test_without_a_model_it_says_what_is_missing_before_it_reads_the_data(
+    data: str, guerdon: Run, labelled: Path
+) -> None:
+    result = guerdon(*CALIBRATE, "judge", data)
     assert result.exit_code == 2
-    assert "the judge needs a model: give model=, or set GUERDON_JUDGE_MODEL" in result.stderr
+    assert result.stderr == "Error: the judge needs a model: give model=, or set GUERDON_JUDGE_MODEL\n"
+
+
+def test_a_judge_that_does_not_listen_is_told_before_the_data(guerdon: Run, labelled: Path) -> None:
+    given = ["--param", "model=m", "--param", "base_url=http://127.0.0.1:9/v1"]
+    result = guerdon(*CALIBRATE, "judge", "absent.jsonl", *given)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert "cannot be reached" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -169,18 +180,18 @@ def test_without_a_model_it_says_what_is_missing(guerdon: Run, labelled: Path) -
     ],
 )
 def test_what_is_refused_before_anything_is_asked(
-    arguments: tuple[str, ...], says: str, guerdon: Run, labelled: Path
+    arguments: tuple[str, ...], says: str, guerdon: Run, labelled: Path, server: JudgeServer
 ) -> None:
-    result = guerdon(*CALIBRATE, *arguments)
+    result = guerdon(*CALIBRATE, *arguments, *parameters(server))
     assert result.exit_code == 2
     assert says in result.stderr
     assert "Traceback" not in result.stderr
 
 
-def test_a_pair_without_its_second_response(guerdon: Run, work: Path) -> None:
+def test_a_pair_without_its_second_response(guerdon: Run, work: Path, server: JudgeServer) -> None:
     pair = {"prompt": "?", "response_a": "x", "response_b": "y", "label": "A"}
     write_rows(work / "p.jsonl", [pair, {**pair, "response_b": None}])
-    result = guerdon(*CALIBRATE, "judge", "p.jsonl")
+    result = guerdon(*CALIBRATE, "judge", "p.jsonl", *parameters(server))
     assert result.exit_code == 2
     assert 'second response as text in the column "response_b"' in result.stderr
 

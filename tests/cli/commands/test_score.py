@@ -149,15 +149,23 @@ def test_some_failures_are_shown_and_are_no_failure_of_the_run(guerdon: Run) -> 
     assert "s-b  exception: ValueError: b is not for me (my_rewards.py, line" in result.stdout
 
 
-def test_all_failures_are_a_failure_of_the_run(guerdon: Run) -> None:
+def test_all_failures_are_a_failure_of_the_run_and_said_first(guerdon: Run, work: Path) -> None:
     result = guerdon("score", "my_rewards.py::fails", "samples.jsonl", "--workers", "0")
     assert result.exit_code == 1
+    first, rest = result.stdout.split("\n", 1)
+    assert first.startswith("All 3 samples failed with exception: ValueError: no \\x1b[31mway here")
+    assert rest.startswith("\nfails ")
     assert "0 scored   3 failed (100%)" in result.stdout
     assert "ValueError: no \\x1b[31mway here" in result.stdout
     assert "\x1b" not in result.stdout
-    summary = json.loads(
-        guerdon("score", "my_rewards.py::fails", "samples.jsonl", "--workers", "0", "--json").stdout
+    told = guerdon(
+        "score", "my_rewards.py::fails", "samples.jsonl", "--workers", "0", "--json", "-o", "s.jsonl"
     )
+    assert told.exit_code == 1
+    assert "Error: all 3 samples failed with exception: ValueError: no \\x1b" in told.stderr
+    summary = json.loads(told.stdout)
+    assert summary["all_failed"].startswith("all 3 samples failed with exception: ValueError: no ")
+    assert [r["error_kind"] for r in rows_of(work / "s.jsonl")] == ["exception"] * 3
     assert [f["id"] for f in summary["failures"]] == ["s-a", "s-b", "s-c"]
     assert summary["failures"][0]["kind"] == "exception"
 

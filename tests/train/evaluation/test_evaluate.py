@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from guerdon import reward_function, weighted
-from guerdon.errors import InputError
+from guerdon import RewardFunction, reward_function, weighted
+from guerdon.errors import InputError, RemoteError
 from guerdon.train.backend import Backend, Policy, TrainingContext
 from guerdon.train.backends import registry
 from guerdon.train.config.schema import Config
@@ -125,6 +126,38 @@ def test_before_and_after(evaluator: Evaluator, tmp_path: Path) -> None:
         (0, 1, "=1.", "1"),
     ]
     assert {row["version"] for row in rows} == {evaluator.reward.version}
+
+
+@reward_function
+def broken(response: str) -> float:
+    raise ValueError("no such thing")
+
+
+def test_where_every_answer_fails_the_evaluation_says_so(evaluator: Evaluator, tmp_path: Path) -> None:
+    failing = replace(evaluator, reward=broken)
+    metrics, answers = failing.evaluate(EvaluationRequest(checkpoint=tmp_path, step=7, passes=2))
+    found = Evaluation(
+        made_by=broken.provenance,
+        inference="greedy",
+        criteria=failing.criteria,
+        after=metrics,
+        answers=answers,
+    )
+    assert found.all_failed is not None
+    assert found.all_failed.startswith(
+        "all 8 samples after training failed with exception: ValueError: no such"
+    )
+    assert found.to_dict()["all_failed"] == found.all_failed
+    assert replace(found, answers=[]).all_failed is None
+
+
+def test_a_reward_that_is_not_there_is_told_before_the_model_is_loaded(
+    evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "BACKENDS", {})
+    away = RewardFunction(endpoint="http://127.0.0.1:9", mode="remote", retries=0)
+    with pytest.raises(RemoteError, match="cannot be reached"):
+        replace(evaluator, reward=away).evaluate(EvaluationRequest(checkpoint=None, step=0))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from guerdon.cli.options import POSITIVE, check_variables, debug_option, option
+from guerdon.cli.scoring_run import say_all_failed
 
 if TYPE_CHECKING:
     from guerdon.reward.function import RewardFunction
@@ -71,6 +72,8 @@ def evaluate(
     RUN is the folder of a run or of one of its checkpoints. The table has accuracy (answers with the full score of
     the reward or of its accuracy component), partial accuracy (half of the full score or more), format accuracy
     and pass@k, each with its 95 % interval, before and after training.
+
+    Exits with status 1 if every answer after training failed, which the first line says with the reason.
     """
     from guerdon.cli.output import prints_to_stderr
     from guerdon.train.evaluation.eval_metrics import EvalCriteria
@@ -106,6 +109,8 @@ def evaluate(
         )
     path = write(found, output or folder.evaluations / f"step-{number:06d}-{request.inference}.json")
     _show(found, path, verbose or known.verbose, as_json)
+    if found.all_failed is not None:
+        raise SystemExit(1)
 
 
 def _read(
@@ -133,12 +138,15 @@ def _evaluated(
 
 def _show(found: Evaluation, path: Path, verbose: bool, as_json: bool) -> None:
     from guerdon.cli.output import output
+    from guerdon.console.sample import print_all_failed
     from guerdon.report.evaluation import print_answers, print_evaluation
 
     if as_json:
+        say_all_failed(found.all_failed)
         click.echo(json.dumps({**found.to_dict(), "file": str(path)}, default=str))
         return
     console = output()
+    print_all_failed(found.all_failed, console)
     if verbose:
         print_answers(found.answers, console)
     print_evaluation(found, console)

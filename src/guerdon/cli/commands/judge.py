@@ -18,6 +18,7 @@ from guerdon.cli.scoring_run import (
     CountedRows,
     ScoringJob,
     ScoringRequest,
+    say_all_failed,
     scoring_options,
     threshold_option,
 )
@@ -84,8 +85,10 @@ def calibrate(
         "parameters": dict(scores.provenance.parameters),
         "data": run.data.name,
         "label": label,
+        "all_failed": scores.all_failed,
         **found.to_dict(),
     }
+    say_all_failed(scores.all_failed)
     if report is not None:
         Path(report).write_text(json.dumps(payload, indent=2, default=str) + "\n", encoding="utf-8")
     if request.as_json:
@@ -126,6 +129,7 @@ def _prepare(request: ScoringRequest, column: str, report: str | None) -> Calibr
         raise InputError("--skip-bad-rows: a calibration leaves no rows out; fix the malformed rows")
     reward = find_reward(request.reward, request.parameters)
     _check_report(report, request)
+    reward.check_ready()
     flags, pairs = _flags(request, column)
     data = flags.open(request.data, request.limit, [reward], [column])
     request.check_output(data)

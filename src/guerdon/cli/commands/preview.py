@@ -79,7 +79,7 @@ def preview(
             with Working(f"scoring with {name}"):
                 scores[name] = score(reward, samples, **limits.options(), on_error="result")
     _show(samples, scores)
-    if any(not s.scored and s.failed for s in (run.statistics() for run in scores.values())):
+    if any(run.all_failed for run in scores.values()):
         raise SystemExit(1)
 
 
@@ -115,8 +115,11 @@ def _rewards(
 def _show(samples: Sequence[Sample], scores: dict[str, Scores]) -> None:
     from guerdon.cli.output import output
     from guerdon.console import print_sample, print_statistics
+    from guerdon.console.sample import print_all_failed
 
     console = output()
+    for name, run in scores.items():
+        print_all_failed(run.all_failed, console, name)
     for index, sample in enumerate(samples):
         print_sample(index, sample, {name: run[index] for name, run in scores.items()}, console)
     for number, (name, run) in enumerate(scores.items()):

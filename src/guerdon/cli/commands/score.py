@@ -17,7 +17,7 @@ from guerdon.cli.completion import complete_files
 from guerdon.cli.data_options import DataFlags, say_columns
 from guerdon.cli.options import option
 from guerdon.cli.reward_options import find_reward, reward_argument
-from guerdon.cli.scoring_run import CountedRows, ScoringJob, ScoringRequest, scoring_options
+from guerdon.cli.scoring_run import CountedRows, ScoringJob, ScoringRequest, say_all_failed, scoring_options
 from guerdon.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def score(context: click.Context, /, request: ScoringRequest, group_by: str | No
     completion and answer, and a line says which; options name others. All rows are checked before the first is
     scored.
 
-    Exits with status 1 if every sample failed, with 2 after an error before the first sample was scored, and with
-    130 after Ctrl-C; the output file keeps what was scored until then.
+    Exits with status 1 if every sample failed, which the report says first; with 2 after an error before the first
+    sample was scored; and with 130 after Ctrl-C; the output file keeps what was scored until then.
     """
     from guerdon.cli.output import prints_to_stderr
 
@@ -75,8 +75,7 @@ def score(context: click.Context, /, request: ScoringRequest, group_by: str | No
     _report(run, scores)
     if run.job.interrupted:
         raise SystemExit(run.job.say_interrupted(context, len(scores)))
-    statistics = scores.statistics()
-    if statistics.failed and not statistics.scored:
+    if scores.all_failed is not None:
         raise SystemExit(1)
 
 
@@ -132,6 +131,7 @@ def _check_group(column: str, flags: DataFlags, data: Dataset) -> None:
 
 def _report(run: _ScoreRun, scores: Scores) -> None:
     if run.job.request.as_json:
+        say_all_failed(scores.all_failed)
         click.echo(json.dumps(_summary(run, scores), default=str, allow_nan=False))
     elif not run.job.interrupted or run.job.request.output in (None, "-"):
         _print_summary(run, scores)
@@ -150,6 +150,7 @@ def _summary(run: _ScoreRun, scores: Scores) -> dict[str, Any]:
         "parameters": dict(scores.provenance.parameters),
         "data": run.data.name,
         "output": run.job.request.output,
+        "all_failed": scores.all_failed,
         "complete": not run.job.interrupted,
         "resumed": run.job.resumed,
         "rejected": run.survey.bad,

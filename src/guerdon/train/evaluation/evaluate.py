@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import Any
 from guerdon.errors import InputError
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.statistics.accumulator import measured_lengths
+from guerdon.scoring.statistics.failures import all_failed_line
 from guerdon.scoring.statistics.summary import Lengths
 from guerdon.train.backend import Policy
 from guerdon.train.backends.registry import find_backend
@@ -88,6 +90,15 @@ class Evaluation:
         known = [(b, a) for b, a in pairs if b is not None and a is not None]
         return sum(a > b for b, a in known), sum(a < b for b, a in known)
 
+    @property
+    def all_failed(self) -> str | None:
+        """Where answers after training failed and none has a score, one line that says so with the commonest reason."""
+        results = [answer.result for answer in self.answers]
+        errors = Counter((r.error_kind or "error", r.error) for r in results if r.error is not None)
+        if not errors or any(result.score is not None for result in results):
+            return None
+        return all_failed_line(errors, " after training")
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         accuracy, form = self.criteria.accuracy, self.criteria.format
@@ -97,6 +108,7 @@ class Evaluation:
             "version": self.made_by.version,
             "parameters": dict(self.made_by.parameters),
             "inference": self.inference,
+            "all_failed": self.all_failed,
             "accuracy_component": accuracy.component,
             "full_score": accuracy.full,
             "format_component": None if form is None else form.component,
@@ -136,14 +148,13 @@ class Evaluator:
             raise InputError(f"num_passes must be 1 or more, not {request.passes}")
         if not self.problems:
             raise InputError("there are no held-out problems: see training.train_fraction")
-        backend = find_backend(self.config.backend)
-        policy = backend.policy(self.config, request.checkpoint)
-        adapter = Adapter(
+        adapter = Adapter(  # before the model, which takes longer to load
             self.reward,
             timeout=self.config.training.reward_timeout,
             workers=self.config.training.reward_workers,
             concurrency=self.config.training.reward_concurrency,
         )
+        policy = find_backend(self.config.backend).policy(self.config, request.checkpoint)
         try:
             answers = list(self._answers(policy, adapter, request, progress))
         finally:

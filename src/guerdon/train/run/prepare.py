@@ -172,9 +172,11 @@ def _backend(config: Config) -> Backend:
 
 def _reward(config: Config) -> RewardFunction:
     training = config.training
-    return build_reward(
+    reward = build_reward(
         training.reward_function, parameters=training.reward_parameters, modules=training.reward_modules
     )
+    reward.check_ready()
+    return reward
 
 
 def _loaded(folder: RunFolder) -> tuple[Config, RewardFunction, Problems]:
