@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy
 import pytest
 from pydantic import ValidationError
 
@@ -45,6 +46,8 @@ class Scalar:
         (Scalar(0.75), 0.75),
         (-0.0, 0.0),
         (5e-324, 5e-324),
+        *((kind(0.5), 0.5) for kind in (numpy.float16, numpy.float32, numpy.array)),
+        *((numpy.int8(3), 3.0), (numpy.bool_(True), 1.0), (numpy.array(0.5, dtype=object), 0.5)),
     ],
 )
 def test_numbers(value: Any, number: float) -> None:
@@ -59,6 +62,8 @@ def test_numbers(value: Any, number: float) -> None:
         *(math.nan, math.inf, -math.inf, 10**400, -(10**5000), 1j, "0.5", "nan", b"1", bytearray(b"1")),
         *(Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity"), Scalar(math.nan), Scalar(math.inf)),
         *(object(), [], [0.5], {}, {"score": 1}, float, len),
+        *(numpy.complex64(1 + 2j), numpy.complex128(1j), numpy.timedelta64(5, "ns"), numpy.void(b"1")),
+        *(numpy.array("0.5"), numpy.array("0.5", dtype=object), numpy.array(b"1"), numpy.str_("1")),
         *(Scalar(e) for e in (ValueError("v"), TypeError("t"), RuntimeError("r"), KeyError("k"))),
         *(Scalar(e) for e in (ZeroDivisionError("z"), OverflowError("o"), RecursionError("d"))),
     ],

@@ -12,6 +12,8 @@ from guerdon.errors import RemoteError, RewardError
 
 _CONNECT_SECONDS = 3.0
 
+_NO_NUMBERS = (str, bytes, bytearray, complex)
+
 
 def reason_of(error: ValidationError) -> str:
     """A pydantic error on one line, first problem first: ``messages[1].role: Field required``."""
@@ -50,7 +52,7 @@ def finite(value: Any, what: str = "score") -> float:
     """
     if type(value) is float:
         number = value
-    elif isinstance(value, str | bytes | bytearray | complex) or not hasattr(value, "__float__"):
+    elif isinstance(value, _NO_NUMBERS) or not hasattr(value, "__float__") or _holds_no_number(value):
         raise ValueError(f"{what} must be a number, not {_shown(value)}")
     else:
         try:
@@ -77,6 +79,16 @@ def refuse_unreachable(url: str, what: str) -> None:
     except OSError as error:
         reason = error.strerror or str(error) or type(error).__name__
         raise RemoteError(f"{what} at {parts.scheme}://{parts.netloc} cannot be reached: {reason}") from None
+
+
+def _holds_no_number(value: Any) -> bool:
+    """Whether a scalar of an array package is complex, text, a time or raw bytes, of which float() makes a number."""
+    dtype = getattr(value, "dtype", None)
+    kind = getattr(dtype, "kind", None)
+    if kind == "O":  # what numpy holds as it is
+        return isinstance(getattr(value, "item", lambda: None)(), _NO_NUMBERS)
+    is_void = kind == "V" and getattr(getattr(dtype, "type", None), "__name__", "") == "void"
+    return is_void or kind in ("c", "S", "U", "T", "M", "m") or getattr(dtype, "is_complex", False) is True
 
 
 def _shown(value: Any) -> str:
