@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import UserList, deque
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -9,6 +11,9 @@ import pytest
 
 from guerdon.errors import InputError
 from guerdon.trainers.columns import messages_of, plain, sample_of, samples_of
+from guerdon.trainers.swift import SwiftReward
+from guerdon.trainers.trl import TrlReward
+from guerdon.trainers.tunix import TunixReward
 
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2 + 2?"}]
 
@@ -78,6 +83,49 @@ def test_batches() -> None:
         samples_of(["a"], ["4", "5"], {})
     with pytest.raises(InputError, match="the column 'few' has 3 values for 2 completions"):
         samples_of(["a", "b"], ["4", "5"], {"few": [1, 2, 3]})
+
+
+class LazyColumn:
+    """A column of a Hugging Face data set: a sequence that is no list."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, position: int) -> Any:
+        return self.values[position]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
+
+
+@pytest.mark.parametrize(
+    "wrap", [list, tuple, deque, UserList, LazyColumn, numpy.array, lambda v: dict(enumerate(v)).values()]
+)
+@pytest.mark.parametrize("make", [TrlReward, TunixReward, SwiftReward])
+def test_every_kind_of_sequence_is_a_column(make: Any, wrap: Any) -> None:
+    reward = make(lambda response, ground_truth: response == ground_truth, workers=0)
+    columns = {"ground_truth": wrap(["4", "6"])}
+    if make is not SwiftReward:
+        columns["prompts"] = ["2 + 2?", "2 + 3?"]
+    assert reward(completions=wrap(["4", "5"]) if make is not TunixReward else ["4", "5"], **columns) == [
+        1.0,
+        0.0,
+    ]
+    with pytest.raises(InputError, match="3 values for 2 completions"):
+        reward(**{**columns, "completions": ["4", "5"], "ground_truth": deque("456")})
+
+
+@pytest.mark.parametrize(
+    "column",
+    [iter(["4", "5"]), (c for c in "45"), {"4", "5"}, map(str, [4, 5])],
+    ids=lambda v: type(v).__name__,
+)
+def test_values_without_positions_are_refused(column: Any) -> None:
+    with pytest.raises(InputError, match="ground_truth must be a list with one entry for each sample"):
+        samples_of(["a", "b"], ["4", "5"], {"ground_truth": column})
 
 
 def test_an_empty_completion_is_not_the_prompt() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set, Sized, ValuesView
 from typing import Any, ParamSpec
 
 from pydantic import ValidationError
@@ -112,15 +112,15 @@ def samples_of(
 
     Raises InputError where a list is not as long as the batch.
     """
-    completions = listed("completions", plain(completions))
+    completions = listed("completions", completions)
     count = len(completions)
-    given = [None] * count if prompts is None else listed("prompts", plain(prompts))
+    given = [None] * count if prompts is None else listed("prompts", prompts)
     if len(given) != count:
         raise InputError(f"{len(given)} prompts for {count} completions")
     series: dict[str, Sequence[Any]] = {}
     shared: dict[str, Any] = {}
     for name, value in columns.items():
-        values = plain(value)
+        values = values_of(name, value)
         if not isinstance(values, list | tuple):
             shared[name] = values
         elif len(values) == count:
@@ -140,6 +140,34 @@ def wrong_column(name: str, values: int, completions: int) -> str:
 
 def listed(name: str, value: Any) -> Sequence[Any]:
     """The entries of a batch. Raises InputError for what is no list: text has a length, too."""
-    if not isinstance(value, list | tuple):
+    values = values_of(name, value)
+    if not isinstance(values, list | tuple):
         raise InputError(f"{name} must be a list with one entry for each sample, not {type(value).__name__}")
-    return value
+    return values
+
+
+def values_of(name: str, value: Any) -> Any:
+    """A column's values as Python's own: a list for every kind of sequence, such as a column of a data set.
+
+    Raises InputError for what has values that cannot be told by their positions: an iterator, a set, a table.
+
+    >>> from collections import deque
+    >>> values_of("level", deque([1, 2])), values_of("task", "sums")
+    ([1, 2], 'sums')
+    """
+    values = plain(value)
+    if isinstance(values, list | tuple | str | bytes | bytearray | Mapping) or values is None:
+        return values
+    for method in ("to_pylist", "to_list"):  # Arrow and polars
+        if isinstance(values, Sized) and hasattr(values, method):
+            return plain(getattr(values, method)())
+    if isinstance(values, Iterator | Set) or (isinstance(values, Sized) and hasattr(values, "keys")):
+        kind = type(value).__name__
+        raise InputError(f"{name} must be a list with one entry for each sample, not {kind}")
+    if isinstance(values, Sequence | ValuesView) or (_is_series(values)):
+        return [plain(item) for item in values]
+    return values
+
+
+def _is_series(value: Any) -> bool:
+    return all(hasattr(type(value), name) for name in ("__len__", "__getitem__", "__iter__"))

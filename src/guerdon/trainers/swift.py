@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from guerdon.errors import InputError
 from guerdon.trainers.adapter import Adapter, OnFailure
-from guerdon.trainers.columns import listed, plain, read_sample, sample_of, wrong_column
+from guerdon.trainers.columns import listed, read_sample, sample_of, values_of, wrong_column
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import IMPORT, adapter_source, docstring_name, identifier, imports_source
 from guerdon.trainers.trl import asks_for
@@ -77,10 +77,11 @@ def _restored(state: dict[str, Any]) -> SwiftReward:
 
 def _samples(completions: Sequence[Any], columns: Mapping[str, Any]) -> list[Sample]:
     samples = []
-    for position, completion in enumerate(listed("completions", plain(completions))):
+    completions = listed("completions", completions)
+    columns = {name: values_of(name, values) for name, values in columns.items()}
+    for position, completion in enumerate(completions):
         row = {}
-        for name, values in columns.items():
-            given = plain(values)
+        for name, given in columns.items():
             if not isinstance(given, list | tuple):
                 row[name] = given
             elif len(given) == len(completions):
