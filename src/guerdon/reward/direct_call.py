@@ -7,12 +7,21 @@ from typing import Any
 
 from guerdon.errors import BindingError, DeadlineError
 from guerdon.reward import hooks
-from guerdon.reward.binding.call_arguments import arguments_by_name, coerced_batch, is_batch_call, sample_of
+from guerdon.reward.binding.call_arguments import (
+    RESPONSE_NAMES,
+    arguments_by_name,
+    batch_size,
+    coerced_batch,
+    is_batch_call,
+    sample_of,
+)
 from guerdon.reward.evaluation import RewardEvaluation
 from guerdon.reward.scorers.component import CallArguments
 from guerdon.reward.scorers.event_loop import ends_the_caller
 from guerdon.reward.scorers.function_scorer import FunctionScorer
-from guerdon.types import EvaluateResult, Sample
+from guerdon.types import EvaluateResult, Sample, check_ending
+
+_RESPONSES = frozenset({*RESPONSE_NAMES, "completions", "queries", "solution_strs"})
 
 
 class DirectCall(RewardEvaluation):
@@ -32,12 +41,20 @@ class DirectCall(RewardEvaluation):
         if self.is_batch and is_batch_call(explicit):
             return self._call_batch(explicit)
         sample, explicit = sample_of(explicit)
+        if not self._takes_any_ending:
+            check_ending(sample.messages)
         self._scorer.check(sample, explicit)
         self.provenance  # noqa: B018  a notebook may have given anew what the function refers to
         if self.returns_awaitable:
             return self._acall(sample, explicit)
         evaluate = self._isolated() or self.evaluate
         return self._delivered(evaluate(sample, explicit))
+
+    @property
+    def _takes_any_ending(self) -> bool:
+        """Whether a conversation may end with the user: a function that gets the messages sees that for itself."""
+        reads = self.reads
+        return self.allows_any_ending or reads is None or _RESPONSES.isdisjoint(reads)
 
     def _isolated(self) -> Callable[[Sample, CallArguments], EvaluateResult] | None:
         """Evaluation in a worker process; None where there is no deadline, or something else enforces it."""
@@ -76,9 +93,12 @@ class DirectCall(RewardEvaluation):
         scorer = self._scorer
         if not isinstance(scorer, FunctionScorer):
             raise BindingError(f"{self.name} is a composition: call it with one sample, or score many")
-        size = max((len(v) for v in explicit.values() if isinstance(v, list | tuple)), default=1)
+        size = batch_size(self.name, scorer.signature(), self.parameters, explicit)
         samples = [Sample(messages=[]) for _ in range(size)]
-        explicit = {name: coerced_batch(name, value) for name, value in explicit.items()}
+        explicit = {
+            name: coerced_batch(name, value, any_ending=self._takes_any_ending)
+            for name, value in explicit.items()
+        }
         if self.is_async:
             return self._acall_batch(scorer, samples, explicit)
         try:

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from guerdon import (
-    RewardFunction,
-)
-from guerdon.errors import BindingError
+from guerdon import RewardFunction, reward_function
+from guerdon.errors import BindingError, InputError, RewardError
 from support.convention_rewards import (
     MESSAGES,
     OBJECTS,
@@ -105,3 +103,66 @@ def test_arguments_that_do_not_fit(args: tuple[Any, ...], kwargs: dict[str, Any]
         with pytest.raises(BindingError) as caught:
             RewardFunction(function)(*args, **kwargs)
         assert str(caught.value) == says
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "says"),
+    [
+        ({"completions": ["4", "5"], "ground_truth": ["4"]}, "'ground_truth' has 1 values for 2 completions"),
+        ({"completions": ["4", "5"], "ground_truth": ["4"] * 3}, "'ground_truth' has 3 values for 2"),
+        ({"completions": ["4", "5"], "level": [1]}, "'level' has 1 values for 2 completions"),
+        ({"completions": ["4", "5"], "ground_truth": "45"}, "ground_truth must be a list"),
+        ({"completions": "45"}, "completions must be a list with one entry for each sample, not str"),
+        ({"completions": {"4": 1}}, "completions must be a list"),
+        ({"completions": (c for c in "45")}, "completions must be a list"),
+        ({"completions": None}, "completions must be a list"),
+        ({"completions": ["4", 5]}, r"completions\[1\] must be text or a list of messages, not int"),
+        ({"completions": [MESSAGES[-1:], MESSAGES[:1]]}, "the conversation ends with"),
+        ({"response": ["4", "5"]}, "needs 'completions'"),
+        ({"response": 5}, "response must be text, not int"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else ",".join(value),
+)
+def test_lists_that_are_no_batch(kwargs: dict[str, Any], says: str) -> None:
+    def lenient(completions, ground_truth=None, **columns):
+        return [1.0 for _ in completions]
+
+    for function in (lenient, as_async(lenient)):
+        with pytest.raises(RewardError, match=says):
+            asyncio.run(value_of(RewardFunction(function)(**kwargs)))
+
+
+def test_a_setting_has_a_length_of_its_own() -> None:
+    def listed(completions, words=("a",)):
+        return [c in words for c in completions]
+
+    found = RewardFunction(listed)(completions=["a", "b"], words=["b", "c", "d"])
+    assert [result.score for result in found] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["response", "completion", "solution_str"])
+@pytest.mark.parametrize(
+    "value", [["4", "5"], None, 5, b"4", MESSAGES[-1], {"4"}], ids=lambda v: type(v).__name__
+)
+def test_a_response_is_text(name: str, value: Any) -> None:
+    def size(**given):
+        return 1.0
+
+    function = RewardFunction(lambda response: float(len(response)))
+    for call in (function, 0.5 * function, RewardFunction(size)):
+        with pytest.raises(InputError, match=f"{name} must be text, not"):
+            call(**{name: value})
+
+
+def test_a_conversation_without_a_response_is_not_scored() -> None:
+    def size(response):
+        return float(len(response))
+
+    def turns(messages):
+        return float(len(messages))
+
+    for reward in (RewardFunction(size), 0.5 * RewardFunction(size), RewardFunction(size) + turns):
+        with pytest.raises(InputError, match='ends with a message of the role "system"'):
+            reward(messages=MESSAGES[:1])
+    assert reward_function(size, allow_any_ending=True)(messages=MESSAGES[:1]).score is not None
+    assert RewardFunction(turns)(MESSAGES[:1]).score == 1.0  # it sees the roles

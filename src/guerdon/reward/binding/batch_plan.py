@@ -59,7 +59,9 @@ class BatchPlan:
             return functools.partial(_converted_lists, convert, getter)
         return getter
 
-    def _completions(self, samples: Sequence[Sample]) -> list[Any]:
+    def _completions(self, samples: Sequence[Sample]) -> Any:
+        if called_with_lists(samples):
+            return MISSING
         if self._chat:
             return [[s.messages[-1].to_dict()] if s.messages else [] for s in samples]
         return [s.response for s in samples]
@@ -125,7 +127,9 @@ def _converted_lists(convert: MessageConverter, getter: BatchGetter, samples: Se
     return found if found is MISSING else [convert(messages) for messages in found]
 
 
-def _queries(samples: Sequence[Sample]) -> list[str]:
+def _queries(samples: Sequence[Sample]) -> Any:
+    if called_with_lists(samples):
+        return MISSING
     return [_prompt_text(sample) + sample.response for sample in samples]
 
 

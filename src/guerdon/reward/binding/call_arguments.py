@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any
 
-from guerdon.errors import BindingError
-from guerdon.reward.binding.conventions import STANDARD_NAMES
+from guerdon.errors import BindingError, InputError
+from guerdon.reward.binding.conventions import BATCH_NAMES, STANDARD_NAMES
 from guerdon.reward.binding.signature import Signature, no_such_parameter
-from guerdon.types import Message, Sample, as_messages
+from guerdon.types import Message, Sample, as_messages, check_ending
+
+RESPONSE_NAMES = ("response", "completion", "solution_str")
+"""What a function calls the response of a sample."""
+_LISTS = frozenset({"prompts", "labels", "ground_truths", "ground_truth", "answer"})
+"""What a batched function reads as one value for each sample."""
 
 
 def arguments_by_name(
@@ -49,13 +54,79 @@ def is_batch_call(explicit: Mapping[str, Any]) -> bool:
     messages = explicit.get("messages")
     if isinstance(messages, list | tuple) and messages:
         return isinstance(messages[0], list | tuple)
-    return not {"response", "completion"} & set(explicit)
+    return all(
+        isinstance(explicit[name], list | tuple) for name in ("response", "completion") if name in explicit
+    )
 
 
-def coerced_batch(name: str, value: Any) -> Any:
-    """A list of conversations as lists of Message objects; any other argument as it is."""
+def batch_size(
+    name: str, signature: Signature | None, fixed: Collection[str], explicit: Mapping[str, Any]
+) -> int:
+    """How many samples the lists of a call stand for.
+
+    Raises BindingError where they differ in length, and where there is no list of completions.
+    """
+    sizes: dict[str, int] = {}
+    for key, value in explicit.items():
+        count = _length(value)
+        if count is None and (
+            key in BATCH_NAMES or (key in _LISTS and isinstance(value, str | Mapping | Set))
+        ):
+            kind = type(value).__name__
+            raise BindingError(f"{name}: {key} must be a list with one entry for each sample, not {kind}")
+        if count is not None and _is_column(key, signature, fixed):
+            sizes[key] = count
+    first = next((key for key in sizes if key in BATCH_NAMES), next(iter(sizes), None))
+    if first is None:
+        return 1
+    for key, count in sizes.items():
+        if count != sizes[first]:
+            raise BindingError(
+                f"{name}: {key!r} has {count} values for {sizes[first]} {first}; it needs one for each"
+            )
+    return sizes[first]
+
+
+def _length(value: Any) -> int | None:
+    """The length of a list, or of what is read like one; None for all else."""
+    kind = type(value)
+    if isinstance(value, str | bytes | bytearray | Mapping | Set) or not hasattr(kind, "__getitem__"):
+        return None
+    try:
+        return len(value)
+    except TypeError:  # an array without dimensions
+        return None
+
+
+def _is_column(name: str, signature: Signature | None, fixed: Collection[str]) -> bool:
+    """Whether an argument has a value for each sample, and is no setting of the function."""
+    if name in fixed or signature is None:
+        return name not in fixed
+    parameter = next((p for p in signature.parameters if p.name == name), None)
+    if parameter is None or name in STANDARD_NAMES or name in BATCH_NAMES:
+        return True
+    return parameter.required and not parameter.is_setting
+
+
+def coerced_batch(name: str, value: Any, *, any_ending: bool = False) -> Any:
+    """A list of conversations as lists of Message objects; any other argument as it is.
+
+    Raises InputError for what is no conversation, and for a completion that is neither text nor messages.
+    """
     if name in ("messages", "rollouts_messages", "original_messages") and isinstance(value, list | tuple):
-        return [as_messages(item, f"{name}[{i}]") for i, item in enumerate(value)]
+        read = [as_messages(item, f"{name}[{i}]") for i, item in enumerate(value)]
+        for messages in read if name != "original_messages" and not any_ending else ():
+            check_ending(messages)
+        return read
+    if name in RESPONSE_NAMES or name in ("completions", "queries", "solution_strs"):
+        for i, item in enumerate(value):
+            if isinstance(item, str):
+                continue
+            if not isinstance(item, list | tuple):
+                kind = type(item).__name__
+                raise InputError(f"{name}[{i}] must be text or a list of messages, not {kind}")
+            if not any_ending:
+                check_ending(as_messages(item, f"{name}[{i}]"))
     return value
 
 
@@ -67,6 +138,10 @@ def sample_of(explicit: dict[str, Any]) -> tuple[Sample, dict[str, Any]]:
             explicit[name] = as_messages(explicit[name], name)
         elif name in explicit:
             del explicit[name]
+    for name in RESPONSE_NAMES:
+        if name in explicit and not isinstance(explicit[name], str):
+            kind = type(explicit[name]).__name__
+            raise InputError(f"{name} must be text, not {kind}; a conversation goes into messages")
     messages = explicit.get("messages")
     if messages is None:
         messages = _conversation(explicit)
@@ -89,8 +164,7 @@ def sample_of(explicit: dict[str, Any]) -> tuple[Sample, dict[str, Any]]:
 
 def _conversation(explicit: Mapping[str, Any]) -> list[Message]:
     """A conversation made of ``prompt`` and ``response``, for a call that gives those."""
-    names = ("response", "completion", "solution_str")
-    response = next((explicit[n] for n in names if isinstance(explicit.get(n), str)), None)
+    response = next((explicit[n] for n in RESPONSE_NAMES if n in explicit), None)
     if response is None:
         return []
     prompt = explicit.get("prompt")
