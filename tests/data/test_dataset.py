@@ -358,3 +358,20 @@ def test_a_dataset_knows_its_files(tmp_path: Path) -> None:
     assert [data.reads(p) for p in (path, tmp_path / "link.jsonl", other, tmp_path / "absent")] == [
         *(True, True, False, False)
     ]
+
+
+@pytest.mark.parametrize("name", ["responses", "completions", "outputs", "generations"])
+def test_text_that_looks_like_a_list_stays_text(tmp_path: Path, name: str) -> None:
+    """What a policy writes makes one sample, whatever it looks like, unless every cell is a list."""
+    path = tmp_path / "d.csv"
+    said = ["4", '["4", "5"]', "[4]", "[[4]]", "['4']", '[{"role": "assistant", "content": "4"}]']
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["prompt", name], *(["q", text] for text in said)])
+    assert [sample.response for sample in open_dataset(path)] == said
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [["prompt", name], ["q", said[1]], ["q", ""], *[["q", said[1]]] * 70, ["q", "4"]]
+        )
+    survey = open_dataset(path).survey()
+    assert (survey.good, survey.bad) == (143, 1)
+    assert survey.rejected[0].reason == f'column "{name}" must hold a list as JSON, as the first rows do'

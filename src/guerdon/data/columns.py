@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
-from guerdon.data.detection import TRUTH_NAMES, ColumnCandidates, detect, likely_response, normal
+from guerdon.data.detection import LISTS, TRUTH_NAMES, ColumnCandidates, detect, likely_response, normal
 from guerdon.data.gym_rollouts import PARAMS
 from guerdon.data.layout import ChatLayout, RolloutLayout, RowLayout
 from guerdon.data.paths import listing, may_hold, unknown_column
@@ -231,6 +231,7 @@ class _ColumnSearch:
             flags=named,
             found=new,
             in_text=in_text,
+            lists_in_text=in_text and _lists_in_text(self.rows, parts["response"]),
             any_ending=self.needs.any_ending,
             dropped=frozenset(dropped),
         )
@@ -290,6 +291,13 @@ class _ColumnSearch:
             return
         if truths:
             parts["truth"] = new["ground_truth"] = truths[0]
+
+
+def _lists_in_text(rows: Sequence[Mapping[str, Any]], name: str | None) -> bool:
+    """Whether a column of several responses holds a list in each cell: text in some of them may look like one."""
+    cells = [cell.strip() for row in rows if isinstance(cell := row.get(name), str)] if name in LISTS else []
+    written = [cell for cell in cells if cell]
+    return bool(written) and all(cell.startswith("[") and cell.endswith("]") for cell in written)
 
 
 def _waits(value: Any) -> bool:

@@ -121,18 +121,23 @@ def _choice(item: Any, position: int, column: str) -> list[Any]:
 
 
 def list_in_text(value: Any, column: str) -> Any:
-    """What a cell of CSV holds in a column of lists: the list, where its text is one as JSON.
+    """What a cell of CSV holds in a column whose cells are lists; an empty cell holds an empty response.
 
-    Raises InputError for text in brackets that is not JSON, such as what pandas writes for a list.
+    Raises InputError for text that is not a list as JSON, such as what pandas writes for a list.
     """
     text = value.strip() if isinstance(value, str) else ""
-    if not (text.startswith("[") and text.endswith("]")):
+    if not text:
         return value
+    what = f"column {quoted(column)} must hold a list as JSON"
+    if not text.startswith("["):
+        raise InputError(f"{what}, as the first rows do")
     try:
         found, end = parse_json(text)
     except InputError as error:
-        raise InputError(f"column {quoted(column)} must hold a list as JSON: {error}") from None
-    return found if end == len(text) else value
+        raise InputError(f"{what}: {error}") from None
+    if end != len(text):
+        raise InputError(f"{what}: more after its end, from column {end + 1}")
+    return found
 
 
 def messages_in_text(value: Any) -> Any:

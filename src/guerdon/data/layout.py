@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from guerdon.data.conversation import list_in_text, messages_in, messages_in_text, responses_in
-from guerdon.data.detection import LISTS
 from guerdon.data.gym_rollouts import sample_of_rollout
 from guerdon.data.paths import ABSENT, unknown_column, value_at
 from guerdon.data.rows import quoted
@@ -51,7 +50,9 @@ class ChatLayout:
     found: Mapping[str, str] = field(default_factory=dict)
     """Role to column, for the roles that nobody named."""
     in_text: bool = False
-    """Whether cells are text only, as in CSV, so that lists are written as JSON."""
+    """Whether cells are text only, as in CSV, so that messages are written as JSON."""
+    lists_in_text: bool = False
+    """Whether the cells of the response are text, each of them a list of responses as JSON."""
     any_ending: bool = False
     """Whether the last message may be another's than the assistant's."""
     dropped: frozenset[str] = frozenset()
@@ -130,10 +131,10 @@ class ChatLayout:
     ) -> Sequence[Mapping[str, Any]]:
         before = [] if self.prompt is None else self._prompt(row, self.prompt)
         value = self._needed(row, column)
-        if isinstance(value, str) and not (self.in_text and column in LISTS):
+        if isinstance(value, str) and not self.lists_in_text:
             mapped["messages"] = [*before, {"role": "assistant", "content": value}]
             return (_structured(mapped),)
-        responses = responses_in(list_in_text(value, column) if self.in_text else value, column)
+        responses = responses_in(list_in_text(value, column) if self.lists_in_text else value, column)
         if not isinstance(value, list) and len(responses) == 1:
             mapped["messages"] = [*before, *responses[0]]
             return (_structured(mapped),)
