@@ -113,6 +113,7 @@ def test_over_the_socket() -> None:
             "did you mean 'response'?",
         ),
         ({"response": "4", "columns": {"prompt": 4}}, ["columns", "prompt"], "there is no field 4"),
+        ({"columns": {"response": "columns.response"}}, ["columns", "response"], "there is no field"),
         ({"response": "4", "a": "5", "columns": {"response": "a"}}, ["columns"], "which is there too"),
     ],
 )

@@ -124,10 +124,9 @@ def _mapped(row: Mapping[str, Any], reads: frozenset[str], *where: str | int) ->
         if role not in roles:
             text = f"there is no {role[:_LONGEST]!r} to map a column to{_hint(role, roles)}"
             raise refused(text, *place)
-        if not isinstance(name, str) or name == "columns" or value_at(row, name) is ABSENT:
-            there = [other for other in row if other != "columns"]
-            raise refused(f"there is no field {name!r:.80}{_hint(str(name), there)}", *place)
-    taken = {role: value_at(row, name) for role, name in columns.items()}
+        if not isinstance(name, str) or value_at(fields, name) is ABSENT:
+            raise refused(f"there is no field {name!r:.80}{_hint(str(name), fields)}", *place)
+    taken = {role: value_at(fields, name) for role, name in columns.items()}
     for name in columns.values():
         fields.pop(name, None)
     if twice := sorted(set(fields) & set(taken)):
