@@ -362,10 +362,11 @@ def test_without_the_extra_the_error_says_what_to_install() -> None:
         "from guerdon.rewards.math.reward import math\n"
         "import guerdon\n"
         "rows = [{'messages': [{'role': 'assistant', 'content': '4'}], 'ground_truth': '4'}]\n"
-        "print(list(guerdon.score(math, rows, workers=0))[0].error)"
+        "guerdon.score(math, rows, workers=0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 'the math reward needs an extra: pip install "guerdon[math]"' in done.stdout
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert 'the math reward needs an extra: pip install "guerdon[math]"' in done.stderr.splitlines()[-1]
 
 
 def test_the_library_is_loaded_by_a_call_only_and_does_not_speak() -> None:
