@@ -105,7 +105,7 @@ class RewardArgument(click.Argument):
         is_given = bool(given) if isinstance(given, tuple | list) else isinstance(given, str)
         following = _following(ctx, self)
         alone = isinstance(given, str) and following is not None and not isinstance(opts.get(following), str)
-        if default and alone and _is_data(str(given)):
+        if default and alone and is_data(str(given)):
             opts[str(following)], is_given = given, False  # type: ignore[index]
         if default and not is_given:
             return default, click.core.ParameterSource.DEFAULT_MAP
@@ -156,7 +156,7 @@ def reward_path(spec: str) -> str:
 
 def refuse_swapped(reward: str, data: str) -> None:
     """Raises InputError where a file of rows stands in the place of the reward, with the line that works."""
-    if not _is_data(reward):
+    if not is_data(reward):
         return
     context = click.get_current_context()
     args = list(context.ensure_object(Invocation).args)
@@ -171,7 +171,8 @@ def refuse_swapped(reward: str, data: str) -> None:
     )
 
 
-def _is_data(word: str) -> bool:
+def is_data(word: str) -> bool:
+    """Whether a word names data rather than a reward."""
     return word == "-" or (Path(word).suffix not in ("", ".py") and "::" not in word and Path(word).is_file())
 
 

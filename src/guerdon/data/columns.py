@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,10 @@ from guerdon.errors import InputError
 from guerdon.types import Sample
 
 _ROLES = ("prompt", "response", "answer")
+_MADE = ("prompt", "response", "ground_truth", "messages")
+"""The names that columns can be given without a reward that has such a parameter."""
+_NEAR = 0.86
+"""How alike a name must be to be taken for one of these: ``respnse``, not ``old_ground_truth``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,6 +132,7 @@ class Columns:
         """
         names = dict.fromkeys(name for row in rows for name in row if isinstance(name, str))
         self._check_named(names)
+        self._check_roles(needs)
         if not self._named and PARAMS in names and any(isinstance(r.get("response"), Mapping) for r in rows):
             return RolloutLayout(any_ending=needs.any_ending)
         return _ColumnSearch(self, names, rows, needs).layout(in_text=in_text)
@@ -153,6 +159,18 @@ class Columns:
                 raise InputError(
                     f"the row has a column {quoted(name)} already, which {flag} would "
                     f"overwrite; keep that one under another name: {self._how_renamed('old_' + name, name)}"
+                )
+
+    def _check_roles(self, needs: RewardNeeds) -> None:
+        """Raise InputError for a name that the reward does not read and that is a misspelt role."""
+        reads = needs.reads
+        for name in self.rename:
+            if reads is None or name in reads or name in _MADE:
+                continue
+            if difflib.get_close_matches(name, _MADE, n=1, cutoff=_NEAR):
+                (near,) = difflib.get_close_matches(name, [*_MADE, *sorted(reads)], n=1)
+                raise InputError(
+                    f"{self._flag('map', name)}: nothing reads {quoted(name)}; did you mean {near}?"
                 )
 
     def _flag(self, role: str, name: str = "") -> str:

@@ -26,6 +26,7 @@ from guerdon.errors import InputError
 MAX_DOCUMENT = 256 * 2**20
 """The largest JSON document in bytes, after gzip: unlike JSON Lines it is held in memory as a whole."""
 
+_DOCUMENT_HINT = "; if the file is one JSON document, give it the extension .json"
 _NAMES = {list: "a list", str: "a string", bool: "true or false", int: "a number", float: "a number"}
 
 
@@ -71,14 +72,19 @@ def read_json_lines(path: Path, context: ReadContext, max_line: int = MAX_LINE) 
                 if type(value) is dict:
                     yield number, value
                 else:
-                    yield context.bad(number, not_an_object(value), row=value)
+                    hint = _DOCUMENT_HINT if number == 1 and _is_table(value) else ""
+                    yield context.bad(number, not_an_object(value) + hint, row=value)
     except DamagedError as error:
         yield context.bad(number + 1, str(error))
 
 
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+
+
 def _document_hint(first: bytes) -> str:
     looks = first in (b"[", b"{")
-    return "; if the file is one JSON document, give it the extension .json" if looks else ""
+    return _DOCUMENT_HINT if looks else ""
 
 
 def read_json(path: Path, context: ReadContext, max_bytes: int = MAX_DOCUMENT) -> Iterator[ReadRow]:

@@ -16,6 +16,7 @@ from guerdon.data.columns import Columns
 from guerdon.errors import InputError, ResumeError, error_of_kind
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
+from guerdon.scoring.column_checks import refuse_columns_as_parameters
 from guerdon.scoring.engine.base import Engine, EngineLimits, PendingSample, ScoredSample
 from guerdon.scoring.engine.factory import make_engine
 from guerdon.scoring.files import RowStream, ScoresFile
@@ -150,7 +151,7 @@ def score(
         text=text,
         columns=columns,
     )
-    run = _prepare(resolve(reward, **parameters), samples, options, digests=output is not None)
+    run = _prepare(_resolved(reward, parameters, samples), samples, options, digests=output is not None)
     scores = Scores(run.reward.provenance, text=text, columns=run.found, grouped_by=run.grouping.name)
     with contextlib.ExitStack() as stack:
         on_progress = stack.enter_context(shown_progress(progress, silent=inside_worker()))
@@ -273,7 +274,12 @@ def _prepared(reward: Any, samples: Any, options: Mapping[str, Any]) -> ScoringR
     mine = RunOptions.__dataclass_fields__
     known = RunOptions(**{name: value for name, value in options.items() if name in mine})
     parameters = {name: value for name, value in options.items() if name not in mine}
-    return _prepare(resolve(reward, **parameters), samples, known, digests=False)
+    return _prepare(_resolved(reward, parameters, samples), samples, known, digests=False)
+
+
+def _resolved(reward: Any, parameters: Mapping[str, Any], samples: Any) -> RewardFunction:
+    refuse_columns_as_parameters(parameters, samples)
+    return resolve(reward, **parameters)
 
 
 def _prepare(reward: RewardFunction, samples: Any, options: RunOptions, digests: bool) -> ScoringRun:

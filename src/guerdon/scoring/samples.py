@@ -13,9 +13,9 @@ from guerdon.data.columns import Columns, RewardNeeds
 from guerdon.data.dataset import Dataset, open_dataset
 from guerdon.data.layout import ChatLayout, RowLayout
 from guerdon.data.tables import MemoryTable, not_rows
-from guerdon.errors import BindingError, InputError
-from guerdon.reward.binding.signature import missing_parameter
+from guerdon.errors import InputError
 from guerdon.reward.function import RewardFunction
+from guerdon.scoring.column_checks import check_parameters
 from guerdon.scoring.engine.base import PendingSample
 from guerdon.scoring.grouping import Grouping
 from guerdon.scoring.outcome import Outcome, failure
@@ -136,9 +136,7 @@ def check_first_rows(reward: RewardFunction, head: list[Any]) -> None:
             first = first or error
     if first is not None and not good:
         raise first
-    if good and (lack := reward.missing(good)) is not None:
-        parameter, columns = lack
-        raise BindingError(missing_parameter(reward.name, parameter, columns), parameter=parameter)
+    check_parameters(reward, good)
 
 
 def _as_sample(row: Any) -> Sample:

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Literal
 from guerdon.checks import finite
 from guerdon.errors import BindingError, InputError, InvalidResultError, WrongLengthError
 from guerdon.reward.binding.returns import not_asked_again
-from guerdon.reward.binding.signature import missing_parameter
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.registry import resolve
+from guerdon.scoring.column_checks import check_parameters
 from guerdon.scoring.persistent import PersistentEngine
 from guerdon.scoring.run import RunOptions, limits_of, score
 from guerdon.types import EvaluateResult, Sample
@@ -189,9 +189,7 @@ class Adapter:
                 sample.metadata.setdefault("step", step)  # a column of that name is the data's own
         good = [sample for sample in samples if type(sample) is not MalformedSample]
         if not self._checked and good:
-            if (lack := self.reward.missing(good)) is not None:
-                name, columns = lack
-                raise BindingError(missing_parameter(self.reward.name, name, columns), parameter=name)
+            check_parameters(self.reward, good)
             self._checked = True
         return samples, good
 

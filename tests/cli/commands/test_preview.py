@@ -161,3 +161,14 @@ def test_hostile_text_is_only_shown(guerdon: Run, work: Path) -> None:
     assert result.exit_code == 1
     assert "\\x1b[2J[bold]not bold[/bold]\\u202e" in result.stdout
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", result.stdout)
+
+
+def test_data_without_its_option_is_told_with_the_line_that_works(guerdon: Run) -> None:
+    result = guerdon("preview", "my_rewards.py::exact", "samples.jsonl")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "Error: samples.jsonl is data, not a reward; write: guerdon preview my_rewards.py::exact --samples "
+        "samples.jsonl\n",
+    )
+    result = guerdon("preview", "my_rewards.py::exact")
+    assert (result.exit_code, result.stderr) == (2, "Error: name the data: --samples answers.jsonl\n")

@@ -6,6 +6,8 @@ The table of its verdicts is ``cases/short_answer.jsonl``.
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -165,3 +167,17 @@ def test_verdicts_of_people(data_dir: Path) -> None:
     assert strict[2] > contains[2] + 0.03
     assert tolerant[0] >= 0.985
     assert tolerant[1] > strict[1] + 0.03
+
+
+@pytest.mark.parametrize("library", ["rapidfuzz", "text_to_num"])
+def test_without_its_libraries_it_is_not_ready(library: str) -> None:
+    code = (
+        f"import sys; sys.modules[{library!r}] = None\n"
+        "import guerdon\n"
+        "try:\n"
+        "    guerdon.score('short_answer', ['Paris'], ground_truth='Paris')\n"
+        "except guerdon.RewardError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == 'the short_answer reward needs an extra: pip install "guerdon[text]"\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import click
 
 from guerdon.cli.data_options import DataFlags, LimitFlags, say_columns
 from guerdon.cli.options import POSITIVE, LineSeparated, check_variables, option
-from guerdon.cli.reward_options import RewardArgument, find_reward, refuse_swapped
+from guerdon.cli.reward_options import RewardArgument, find_reward, is_data, refuse_swapped
 from guerdon.cli.scoring_run import sample_options
 from guerdon.errors import InputError
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="A name and a folder whose main.py defines evaluate. Repeatable; several may follow one flag.",
 )
-@option("--samples", "source", metavar="DATA", required=True, help="The samples: as DATA of guerdon score.")
+@option("--samples", "source", metavar="DATA", help="The samples: as DATA of guerdon score.")
 @option(
     "--max-samples",
     type=POSITIVE,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 def preview(
     rewards: tuple[str, ...],
     folders: tuple[str, ...],
-    source: str,
+    source: str | None,
     max_samples: int,
     parameters: dict[str, Any],
     flags: DataFlags,
@@ -64,6 +65,8 @@ def preview(
     from guerdon.scoring.run import score
 
     check_variables()
+    if source is None:
+        raise InputError(_without_samples(rewards))
     for word in rewards:
         refuse_swapped(word, source)
     with prints_to_stderr():
@@ -81,6 +84,17 @@ def preview(
     _show(samples, scores)
     if any(run.all_failed for run in scores.values()):
         raise SystemExit(1)
+
+
+def _without_samples(rewards: Sequence[str]) -> str:
+    """The sentence for a command line without --samples, with the line that works where the data is named."""
+    data = [word for word in rewards if is_data(word)]
+    if len(data) != 1:
+        return "name the data: --samples answers.jsonl"
+    named = [word for word in rewards if word not in data] or ["REWARD"]
+    return (
+        f"{data[0]} is data, not a reward; write: guerdon preview {shlex.join([*named, '--samples', *data])}"
+    )
 
 
 def _rewards(

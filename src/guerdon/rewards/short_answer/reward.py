@@ -9,7 +9,7 @@ from guerdon.errors import MissingExtraError
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.answers.text import claims, places
 from guerdon.rewards.answers.visible import visible
-from guerdon.rewards.common.parameters import among, one_of, parameter_check, response_text, shown
+from guerdon.rewards.common.parameters import among, needs, one_of, parameter_check, response_text, shown
 from guerdon.rewards.common.references import accepted
 from guerdon.rewards.short_answer.assertion import (
     certain,
@@ -33,7 +33,13 @@ MAX_QUESTION = 2_000
 PLACES = ("boxed", "tag", "hashes", "label", "phrase", "all")
 
 
+def _reach(**_: Any) -> None:
+    for module in ("rapidfuzz", "text_to_num"):
+        needs(module, "text", "the short_answer reward")()
+
+
 @reward_function(
+    reach=_reach,
     scale=(0, 1),
     check=parameter_check(mode=among(MODES), extract=lambda value, _: places(value, ())),
 )

@@ -18,6 +18,7 @@ from guerdon.errors import InputError
 from guerdon.reward.binding.conventions import columns_of
 from guerdon.reward.binding.signature import missing_parameter
 from guerdon.reward.function import RewardFunction
+from guerdon.scoring.column_checks import check_parameters
 from guerdon.train.config.schema import TrainingConfig
 from guerdon.train.data.arithmetic import arithmetic
 from guerdon.train.data.problem import Problem
@@ -28,6 +29,8 @@ from guerdon.types import Sample
 GSM8K = "openai/gsm8k:main"
 _MADE = "arithmetic"
 _NAMED = {"gsm8k": GSM8K, "huggingface": GSM8K}
+_PEEK = 64
+"""The first problems, by which misspelt parameters are noticed."""
 _ELSEWHERE = ("tfds", "kaggle")
 
 
@@ -59,15 +62,16 @@ def load_problems(
 ) -> Problems:
     """The problems that a configuration asks for, shuffled by the seed.
 
-    With a ``reward``, every problem is held to what it reads: its metadata schema, and the parameters that it has
-    no default for. Rows that will not do are listed, all of them, in the file ``rejected``.
+        With a ``reward``, every problem is held to what it reads: its metadata schema, and the parameters that it has
+        no default for. Rows that will not do are listed, all of them, in the file ``rejected``.
 
-    Raises InputError where there are no data, BadRowsError where rows will not do.
+        Raises InputError where there are no data, BadRowsError where rows will not do.
 
-    >>> from guerdon.train.config.schema import TrainingConfig
-    >>> made = load_problems(TrainingConfig(data_source="arithmetic", train_fraction=0.8), seed=1)
-    >>> len(made.train), len(made.test)
-    (40, 10)
+        >>> from guerdon.scoring.column_checks import check_parameters
+    from guerdon.train.config.schema import TrainingConfig
+        >>> made = load_problems(TrainingConfig(data_source="arithmetic", train_fraction=0.8), seed=1)
+        >>> len(made.train), len(made.test)
+        (40, 10)
     """
     where = _places(config)
     learnt = (
@@ -220,6 +224,10 @@ def _check(parts: Mapping[str, _Rows], reward: RewardFunction | None, rejected: 
     if bad:
         count = sum(len(rows.good) + len(rows.bad) for rows in parts.values())
         raise _offending(bad, count, rejected)
+    if reward is not None:
+        problems = [problem for rows in parts.values() for problem in rows.good.values()]
+        samples = [_in_training(sample_of(p.prompt, "", p.columns)) for p in problems[:_PEEK]]
+        check_parameters(reward, samples)
 
 
 def lacking(problem: Problem, reward: RewardFunction) -> str | None:
@@ -230,13 +238,19 @@ def lacking(problem: Problem, reward: RewardFunction) -> str | None:
     """
     sample = sample_of(problem.prompt, "", problem.columns)
     there = columns_of(sample)
-    sample.metadata.setdefault("step", 0)  # which training supplies
+    _in_training(sample)
     for each in _leaves(reward):
         if (missing := each.missing([sample])) is not None:
             return missing_parameter(each.name, missing[0], there)
         if (reason := _unfit(sample, each)) is not None:
             return reason
     return None
+
+
+def _in_training(sample: Sample) -> Sample:
+    """The sample with what training supplies."""
+    sample.metadata.setdefault("step", 0)
+    return sample
 
 
 def _leaves(reward: Any) -> Iterator[RewardFunction]:
