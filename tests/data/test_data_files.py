@@ -38,6 +38,7 @@ BAD_ROWS = [
     ("after empty lines", "d.jsonl", b"\n \t\n\r\n" + GOOD + b"\n\n?\n", ":6: ", "not JSON: Expecting value"),
     ("pretty-printed", "d.jsonl", b"[\n" + GOOD + b"\n", ":1: ", "give it the extension .json"),
     ("list", "d.jsonl", b"[1]\n" + GOOD, ":1: ", "a row must be an object, not a list"),
+    ("list of rows", "d.jsonl", b"[" + GOOD + b"]\n", ":1: ", "not a list; if the file is one JSON document"),
     ("string", "d.jsonl", b'"x"\n' + GOOD, ":1: ", "a row must be an object, not a string"),
     ("number", "d.jsonl", b"3\n" + GOOD, ":1: ", "a row must be an object, not a number"),
     ("true", "d.jsonl", b"true\n" + GOOD, ":1: ", "a row must be an object, not true or false"),

@@ -61,6 +61,7 @@ def test_columns_with_a_meaning_of_their_own_have_no_role() -> None:
         ({"prompt": "p", "notes": "n", "more": "m"}, None),
         ({"prompt": "p", "level": 3}, None),
         ({"prompt": "p", "url": "u"}, None),
+        ({"prompt": "p", "input_output": "i", "expected_text": "e"}, None),
     ],
 )
 def test_a_guess_for_the_error(row: Row, likely: str | None) -> None:

@@ -195,12 +195,20 @@ def likely_response(
     texts = [
         name
         for name in names
-        if name not in taken and name not in ("id", "messages") and _holds(rows, name, _is_text)
+        if name not in taken
+        and name not in ("id", "messages")
+        and not _is_given(name)
+        and _holds(rows, name, _is_text)
     ]
     for part in _LIKE_A_RESPONSE:
         if (likely := next((name for name in texts if part in normal(name)), None)) is not None:
             return likely
     return None
+
+
+def _is_given(name: str) -> bool:
+    """Whether a column is called after what a model is given, such as ``input_output``."""
+    return normal(name).startswith(("input", "expected"))
 
 
 def _is_text(value: Any) -> bool:

@@ -14,6 +14,7 @@ one of any kind. ``expected_metrics`` names metrics with the same forms of numbe
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.checks import finite
+from guerdon.data.strict_json import parse_json
 from guerdon.errors import InputError
 from guerdon.testing.rows import chat_of, kind_of_value, name_of_cases, rows_of
 from guerdon.types import EvaluateResult, Sample
@@ -199,6 +201,10 @@ def _expected_of(row: Mapping[str, Any]) -> _Expected:
         raise InputError(f'"expected_metrics" must be an object, not {kind_of_value(metrics)}')
     wanted = {str(name): _bounds(value, f'the metric "{name}"') for name, value in metrics.items()}
     expected = row["expected"]
+    if isinstance(expected, str):  # a cell of CSV is text
+        with contextlib.suppress(InputError):
+            value, end = parse_json(expected)
+            expected = value if end == len(expected) else expected
     if expected is None:
         return _Expected(metrics=wanted)
     if isinstance(expected, Mapping) and "error" in expected:

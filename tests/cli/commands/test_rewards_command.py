@@ -199,3 +199,9 @@ def test_what_is_known_of_a_reward(guerdon: Run, work: Path, case: str) -> None:
 )
 def test_the_first_sentence(docstring: str, sentence: str) -> None:
     assert first_sentence(docstring) == sentence
+
+
+def test_a_reward_without_its_command_is_told_with_the_line_that_works(guerdon: Run) -> None:
+    result = guerdon("rewards", "exact_match")
+    assert result.exit_code == 2
+    assert "write: guerdon rewards show exact_match" in result.stderr

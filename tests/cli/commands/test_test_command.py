@@ -95,3 +95,16 @@ def test_the_contract_is_broken(guerdon: Run, work: Path) -> None:
     assert "3 as expected, 0 off" in result.stdout
     assert "careless breaks the contract of a reward in 1 way:\n" in result.stdout
     assert "adversarial response: empty: raises: IndexError" in result.stdout
+
+
+def test_cases_in_a_table_whose_cells_are_text(guerdon: Run, work: Path) -> None:
+    (work / "cases.csv").write_text(
+        'response,answer,expected\na,a,1\nb,a,0\nb,a,"{""min"": 0.5}"\n', encoding="utf-8"
+    )
+    result = guerdon("test", "my_rewards.py::exact", "cases.csv")
+    assert result.exit_code == 1, result.stderr
+    assert "3 cases: 2 as expected, 1 off" in result.stdout
+    (work / "cases.csv").write_text("response,answer,expected\na,a,yes\n", encoding="utf-8")
+    result = guerdon("test", "my_rewards.py::exact", "cases.csv")
+    assert result.exit_code == 2
+    assert "\"expected\" must be a number, not 'yes'" in result.stderr

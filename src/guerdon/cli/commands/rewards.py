@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -71,7 +72,22 @@ class RewardDetails:
     example: str | None
 
 
-@click.group(invoke_without_command=True, short_help="List the registered rewards, or show one of them.")
+class _RewardsGroup(click.Group):
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from guerdon.reward.names import is_registered
+
+        if args[0] not in self.commands and is_registered(args[0]):
+            raise click.UsageError(f"write: {ctx.command_path} show {shlex.join(args)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_RewardsGroup,
+    invoke_without_command=True,
+    short_help="List the registered rewards, or show one of them.",
+)
 @json_option
 @debug_option
 @click.pass_context

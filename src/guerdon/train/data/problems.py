@@ -62,16 +62,15 @@ def load_problems(
 ) -> Problems:
     """The problems that a configuration asks for, shuffled by the seed.
 
-        With a ``reward``, every problem is held to what it reads: its metadata schema, and the parameters that it has
-        no default for. Rows that will not do are listed, all of them, in the file ``rejected``.
+    With a ``reward``, every problem is held to what it reads: its metadata schema, and the parameters that it has
+    no default for. Rows that will not do are listed, all of them, in the file ``rejected``.
 
-        Raises InputError where there are no data, BadRowsError where rows will not do.
+    Raises InputError where there are no data, BadRowsError where rows will not do.
 
-        >>> from guerdon.scoring.column_checks import check_parameters
-    from guerdon.train.config.schema import TrainingConfig
-        >>> made = load_problems(TrainingConfig(data_source="arithmetic", train_fraction=0.8), seed=1)
-        >>> len(made.train), len(made.test)
-        (40, 10)
+    >>> from guerdon.train.config.schema import TrainingConfig
+    >>> made = load_problems(TrainingConfig(data_source="arithmetic", train_fraction=0.8), seed=1)
+    >>> len(made.train), len(made.test)
+    (40, 10)
     """
     where = _places(config)
     learnt = (
