@@ -125,13 +125,13 @@ def prepare_resume(place: Path, *, accept_changes: bool = False) -> PreparedRun:
     config, reward, problems = _loaded(folder)
     backend = _backend(config)
     changes = list(_changes(manifest, reward, problems))
-    if changes and not accept_changes:
+    saved = folder.saved()
+    if changes and saved and not accept_changes:  # without a checkpoint the curve begins anew
         raise ResumeError(
             f"{place}: {' and '.join(changes)}, so the curve would not be that of one run; "
             "continue nevertheless with --accept-changes"
         )
     _try_once(config, reward, problems)
-    saved = folder.saved()
     step, checkpoint = saved[-1] if saved else (0, None)
     fresh = _manifest(config, reward, problems)
     notes = [*changes, *manifest.differences(fresh.packages)]

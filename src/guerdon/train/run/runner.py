@@ -13,9 +13,10 @@ from guerdon.train.config.compose import to_yaml
 from guerdon.train.config.schema import Config
 from guerdon.train.records.folder import RunFolder
 from guerdon.train.records.manifest import RunManifest, locked, now
+from guerdon.train.run.failure_watch import AllFailedError, FailureWatch
 from guerdon.train.run.prepare import PreparedRun, loaded, prepare, prepare_resume
 
-__all__ = ["FinishedRun", "execute", "loaded", "train"]
+__all__ = ["AllFailedError", "FinishedRun", "execute", "loaded", "train"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,7 +35,8 @@ def train(config: Config, *, resume: bool = False, accept_changes: bool = False)
     configuration; ``accept_changes`` does so even though the reward or the data are others by now.
 
     Raises InputError and its kin before anything starts where something does not fit; TrainingInterrupted after Ctrl-C,
-    once a checkpoint is saved; what the trainer raises.
+    once a checkpoint is saved; AllFailedError where the reward fails on every sample of the first three steps, or of
+    all if there are fewer; what the trainer raises.
     """
     if not resume:
         return execute(prepare(config))
@@ -46,8 +48,8 @@ def train(config: Config, *, resume: bool = False, accept_changes: bool = False)
 def execute(prepared: PreparedRun, monitor: Monitor | None = None) -> FinishedRun:
     """Do the run. ``monitor`` receives its events; by default the one that the configuration asks for.
 
-    Raises TrainingInterrupted after Ctrl-C, InputError where another process is at work on the run, what the trainer
-    raises; the folder says in each case how the run ended.
+    Raises TrainingInterrupted after Ctrl-C, InputError where another process is at work on the run, AllFailedError
+    where the reward fails on every sample, what the trainer raises; the folder says in each case how the run ended.
     """
     config, folder, manifest = prepared.config, prepared.folder, prepared.manifest
     folder.path.mkdir(parents=True, exist_ok=True)
@@ -59,7 +61,7 @@ def execute(prepared: PreparedRun, monitor: Monitor | None = None) -> FinishedRu
         manifest.state, manifest.ended, manifest.error = "running", None, None
         manifest.write(folder)
         with _ending(manifest, folder):
-            monitor = monitor or _monitor(prepared)
+            monitor = FailureWatch(monitor or _monitor(prepared), prepared.steps)
             try:
                 if prepared.resume_from is not None:
                     monitor.resume(prepared.resume_from[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -137,6 +138,21 @@ def test_after_ctrl_c_it_says_how_to_go_on(guerdon: Run, place: Path) -> None:
     assert re.findall(r"resumes +after step 2", again.stderr) == ["resumes  after step 2"]
     steps = (place / "a run" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["step"] for line in steps] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("interval", "flag"), [(100, ""), (2, " --accept-changes")])
+def test_a_run_whose_reward_always_fails_stops_with_the_reason(
+    interval: int, flag: str, guerdon: Run, place: Path
+) -> None:
+    (place / "mine.py").write_text("def right(response): raise ValueError('broken')\n", encoding="utf-8")
+    result = guerdon(*PARROT, "run_dir=a run", f"training.save_interval_steps={interval}")
+    assert result.exit_code == 1
+    reason, how = result.stderr.splitlines()[-2:]
+    assert reason.startswith("Error: all 3 samples of steps 1 to 3 failed with exception: ValueError: broken")
+    assert how.endswith(f"continue with: guerdon train --resume 'a run'{flag}")
+    (place / "mine.py").write_text(REWARD, encoding="utf-8")
+    again = guerdon("train", *shlex.split(how.partition("guerdon train ")[2]))
+    assert again.exit_code == 0, again.stderr
 
 
 def test_a_resumed_run_refuses_another_reward(guerdon: Run, place: Path) -> None:

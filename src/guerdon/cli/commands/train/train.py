@@ -21,6 +21,7 @@ from guerdon.errors import InputError
 if TYPE_CHECKING:
     from guerdon.train.config.project import Project
     from guerdon.train.run.prepare import PreparedRun
+    from guerdon.train.run.runner import AllFailedError
 
 CONF = Path(__file__).resolve().parents[3] / "train" / "config" / "conf"
 
@@ -158,8 +159,9 @@ def run(invocation: Invocation, /, overrides: tuple[str, ...], flags: TrainFlags
     guerdon train +experiment=quick_test --multirun seed=1,2,3
 
     The run's folder, runs/DATE by default (run_dir=FOLDER), holds its configuration, metrics, samples and
-    checkpoints. Ctrl-C saves a checkpoint; --resume continues from the last one. Exits with status 1 if one of
-    several runs failed, with 2 after an error before a run starts, and with 130 after Ctrl-C.
+    checkpoints. Ctrl-C saves a checkpoint; --resume continues from the last one. A run whose reward fails on every
+    sample of its first three steps stops. Exits with status 1 after that, or if one of several runs failed; with 2
+    after an error before a run starts; and with 130 after Ctrl-C.
     """
     check_variables()
     _refuse_contradictions(flags, overrides)
@@ -209,7 +211,7 @@ def _train(overrides: Sequence[str], flags: TrainFlags, shared: Mapping[str, Any
     from guerdon.train.backend import TrainingInterrupted
     from guerdon.train.config.compose import compose
     from guerdon.train.run.prepare import prepare, prepare_resume
-    from guerdon.train.run.runner import execute
+    from guerdon.train.run.runner import AllFailedError, execute
 
     with prints_to_stderr():
         if flags.resume is not None:
@@ -229,6 +231,9 @@ def _train(overrides: Sequence[str], flags: TrainFlags, shared: Mapping[str, Any
         except TrainingInterrupted as interrupt:
             _say_interrupted(folder, f"after step {interrupt.step:,}; it is saved")
             return INTERRUPTED
+        except AllFailedError as error:
+            _say_all_failed(prepared, error)
+            return 1
         except KeyboardInterrupt:
             saved = prepared.folder.saved()
             kept = (
@@ -247,6 +252,16 @@ def _show(prepared: PreparedRun) -> None:
     width = max(len(name) for name, _ in lines)
     for name, what in lines:
         click.echo(f"{name:<{width}}  {what}", err=True)
+
+
+def _say_all_failed(prepared: PreparedRun, error: AllFailedError) -> None:
+    from guerdon.cli.output import printable
+
+    # A reward that was mended is another one, which matters once there is a checkpoint.
+    accept = ["--accept-changes"] if prepared.folder.saved() else []
+    again = shlex.join(["guerdon", "train", "--resume", str(prepared.folder.path), *accept])
+    click.echo(f"Error: {printable(str(error))}", err=True)
+    click.echo(f"The run is stopped and kept; once the reward works, continue with: {again}", err=True)
 
 
 def _say_interrupted(folder: Path, how: str) -> None:
