@@ -342,7 +342,11 @@ def test_rows_and_samples_are_the_same(tmp_path: Path) -> None:
 
 def test_good_rows_are_checked_and_the_others_kept(tmp_path: Path) -> None:
     path, rejected = tmp_path / "rows.jsonl", tmp_path / "rows.rejected.jsonl"
-    rows = [{"messages": [{"role": "assistant"}]}, {"messages": [{"content": "no role"}]}, {"messages": []}]
+    rows = [
+        {"messages": [{"role": "assistant", "content": ""}]},
+        {"messages": [{"content": "no role"}]},
+        {"messages": []},
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     assert list(open_dataset(path).good_rows(rejected=rejected)) == rows[:1]
     lines = [json.loads(line)["line"] for line in rejected.read_text(encoding="utf-8").splitlines()]

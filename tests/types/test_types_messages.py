@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
-from guerdon import (
-    Message,
-)
+import guerdon
+from guerdon import Message
 from guerdon.errors import InputError
-from guerdon.types import as_messages
+from guerdon.types import as_messages, check_ending
 from support.type_strategies import CALL, MESSAGES
 
 # Messages
@@ -100,3 +99,43 @@ def test_malformed_messages_are_one_line_with_index_and_field(value: Any, says: 
         as_messages(value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        {},
+        {"name": "x"},
+        {"text": "4"},
+        {"contents": "4"},
+        {"tool_calls": []},
+        {"content": [{"type": "text"}]},
+        {"content": [{"type": "output_text", "text": 4}]},
+    ],
+    ids=str,
+)
+def test_a_message_without_a_content_is_no_response(last: dict[str, Any]) -> None:
+    messages = [{"role": "user", "content": "2 + 2?"}, {"role": "assistant", **last}]
+    with pytest.raises(InputError, match="the last message has"):
+        check_ending(as_messages(messages))
+    with pytest.raises(InputError, match="the last message has"):
+        guerdon.score(lambda response: float(len(response)), [{"messages": messages}], workers=0)
+    adapter = guerdon.RewardFunction(lambda response: 1.0).to_trl(workers=0)
+    assert adapter(prompts=["2 + 2?"], completions=[messages[1:]]) == [None]
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        {"content": ""},
+        {"content": None},
+        {"content": []},
+        {"content": [{"type": "image_url"}]},
+        {"tool_calls": [{"function": {"name": "f"}}]},
+        {"reasoning_content": "4"},
+        {"refusal": "no"},
+    ],
+    ids=str,
+)
+def test_a_message_may_say_nothing(last: dict[str, Any]) -> None:
+    check_ending(as_messages([{"role": "assistant", **last}]))

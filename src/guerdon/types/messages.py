@@ -10,6 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from guerdon.checks import reason_of
 from guerdon.errors import InputError
 
+_TEXT_PARTS = ("text", "output_text", "input_text")
+_INSTEAD_OF_CONTENT = (
+    *("tool_calls", "function_call", "refusal", "audio"),
+    *("reasoning_content", "reasoning", "thinking", "thinking_blocks"),
+)
+"""What a model may answer with where it says nothing."""
+
 # Validators are built at the first use of a model (defer_build): a fifth of what importing guerdon costs.
 
 
@@ -140,7 +147,7 @@ def as_messages(value: Any, what: str = "messages") -> list[Message]:
 
 
 def check_ending(messages: Sequence[Message]) -> None:
-    """Raise InputError for a conversation that does not end with the assistant: it holds no response to score.
+    """Raise InputError for a conversation that does not end with the assistant's words: it holds no response to score.
 
     >>> check_ending([Message(role="user", content="2 + 2?")])
     Traceback (most recent call last):
@@ -152,3 +159,20 @@ assistant's, which is the response
             f'the conversation ends with a message of the role "{role[:40]}"; the last one must be the '
             "assistant's, which is the response"
         )
+    if messages and (wrong := _unreadable(messages[-1])) is not None:
+        raise InputError(f"the last message {wrong}")
+
+
+def _unreadable(message: Message) -> str | None:
+    """Why a message holds no response; None where it does, which may be an empty one."""
+    content = message.content
+    if isinstance(content, str):
+        if content or "content" in message or any(message.get(name) for name in _INSTEAD_OF_CONTENT):
+            return None
+        others = sorted(message.keys() - {"role", "name"})
+        return "has no content" + (f"; its keys: {', '.join(others)[:80]}" if others else "")
+    for part in content or ():
+        kind = part.get("type", "text")
+        if not isinstance(kind, str) or (kind in _TEXT_PARTS and not isinstance(part.get("text"), str)):
+            return "has a part without its text"
+    return None

@@ -22,14 +22,13 @@ from guerdon.errors import (
     NotApplicableError,
 )
 from guerdon.scoring.outcome import Outcome, failure
-from guerdon.types import Message, Sample, check_ending
+from guerdon.types import Sample, check_ending
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 Detail = str | list[dict[str, Any]]
 _SHOWN_INPUT = 200
 _SHOWN_PROBLEMS = 100
 _DEPTH = 100
-_TEXT_PARTS = frozenset({"text", "output_text", "input_text"})
 
 
 class RefusedError(Exception):
@@ -188,23 +187,9 @@ def with_response(sample: Sample | Outcome) -> Sample | Outcome:
         return sample
     try:
         check_ending(sample.messages)
-        if sample.messages and (wrong := _unreadable(sample.messages[-1])) is not None:
-            raise InputError(f"the last message {wrong}")
     except InputError as error:
         return failure(InputError.kind, str(error))
     return sample
-
-
-def _unreadable(message: Message) -> str | None:
-    """Why a message holds no response; None where it does, which may be an empty one."""
-    content = message.content
-    if isinstance(content, str):
-        return None if content or message.keys() - {"role", "name"} else "has no content"
-    for part in content or ():
-        kind = part.get("type", "text")
-        if not isinstance(kind, str) or (kind in _TEXT_PARTS and not isinstance(part.get("text"), str)):
-            return "has a part without its text"
-    return None
 
 
 def refused(message: str, *where: str | int) -> RefusedError:
