@@ -76,3 +76,22 @@ def test_rows_of_a_file_name_the_group(tmp_path: Path) -> None:
     guerdon.score(length, PAIRS, workers=0, output=tmp_path / "scores.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text(encoding="utf-8").splitlines()]
     assert rows[0]["group"] == rows[2]["group"] != rows[1]["group"] == rows[3]["group"]
+
+
+@pytest.mark.parametrize(
+    ("one", "another"),
+    [
+        ([("user", "a"), ("assistant", "b"), ("user", "c")], [("user", "a\0assistant\0b\0user\0c")]),
+        ([("user", "1 1 1\0user")], [("user", "")]),
+        ([("system", None)], [("system", "None")]),
+        ([("user", [{"type": "text", "text": "a"}])], [("user", "[{'type': 'text', 'text': 'a'}]")]),
+        ([("user", "ab")], [("usera", "b")]),
+    ],
+)
+def test_no_prompt_passes_for_another(one: Any, another: Any) -> None:
+    prompts = [[{"role": role, "content": content} for role, content in turns] for turns in (one, another)]
+    rows = [{"messages": [*prompt, {"role": "assistant", "content": "x"}]} for prompt in prompts]
+    grouping = Grouping.of(rows, None)
+    keys = [grouping.group(row) for row in rows]
+    assert keys[0] != keys[1]
+    assert [grouping.group(Sample.from_row(row)) for row in rows] == keys

@@ -95,7 +95,9 @@ def _prompt_key(row: Mapping[Any, Any] | Sample) -> str | None:
     for message in before:
         if not isinstance(message, Mapping):
             return None
-        content = message.get("content")
+        # With their lengths and kinds, so that no text can pass for another one, or for several messages.
+        role, content = str(message.get("role")), message.get("content")
         text = content if isinstance(content, str) else repr(content)
-        digest.update(f"{message.get('role')}\0{text}\0".encode(errors="surrogatepass"))
+        head = f"{len(role)} {len(text)} {isinstance(content, str):d}"
+        digest.update(f"{head}\0{role}{text}\0".encode(errors="surrogatepass"))
     return digest.hexdigest()
