@@ -127,3 +127,11 @@ def test_a_column_of_texts_is_responses() -> None:
     assert guerdon.score(lambda response: len(response), pandas_frame()["prompt"], workers=0).scores == [6, 6]
     with pytest.raises(InputError, match="a row must be an object"):
         guerdon.score(lambda response: 1.0, pandas_frame()["id"], workers=0)
+
+
+@pytest.mark.parametrize(
+    "rows", [{"a", "b"}, frozenset({"a"}), {"a": 1}.keys()], ids=lambda v: type(v).__name__
+)
+def test_a_set_has_no_order_to_score_in(rows: Any) -> None:
+    with pytest.raises(InputError, match="samples must be rows in an order, not a set"):
+        guerdon.score(lambda response: 1.0, rows, workers=0)

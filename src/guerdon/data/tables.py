@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Iterator, Mapping, Set, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,6 +136,8 @@ def not_rows(value: Any) -> str | None:
         return "samples must be rows, not a mapping; one row goes into a list: [row]"
     if isinstance(value, int | float | complex):
         return f"samples must be rows, not a number ({value!r}); a row is such as {{'response': '4'}}"
+    if isinstance(value, Set):
+        return "samples must be rows in an order, not a set; make it a list: sorted(samples)"
     if not hasattr(value, "__iter__"):
         return f"samples must be a list or an iterator of rows, not {type(value).__name__}"
     return None
