@@ -76,3 +76,10 @@ def test_a_run_of_failures_or_of_nothing_has_no_histogram() -> None:
     failed = guerdon.score(hostile, ["", ""], workers=0)._repr_html_()
     assert "2 failed (100%)" in Page(failed).text
     assert 'class="bar"' not in failed
+
+
+def test_what_cannot_be_seen_is_shown() -> None:
+    response = "1\x1b[31m \u202e2\u2066 \x00"
+    shown = guerdon.score(lambda response: 1.0, [response], workers=0).worst(1)[0]._repr_html_()
+    assert shown is not None
+    assert "1\\x1b[31m \\u202e2\\u2066 \\x00" in shown

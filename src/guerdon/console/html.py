@@ -21,7 +21,7 @@ from guerdon.console.statistics import (
     levels_text,
     time_pieces,
 )
-from guerdon.console.text import cut
+from guerdon.console.text import cut, visible
 from guerdon.scoring.results import Scores
 from guerdon.scoring.selection import SampleResult
 from guerdon.scoring.statistics.figures import figure, percent
@@ -49,6 +49,11 @@ _STYLE = (
 )
 
 
+def _escaped(text: str) -> str:
+    """Text as HTML that shows what cannot be seen: controls, and what turns the direction of a line."""
+    return escape(visible(text))
+
+
 def scores_html(shown: Any) -> str:
     """Scores, SampleResults or a SampleResult as one block of HTML."""
     if isinstance(shown, Scores):
@@ -64,8 +69,8 @@ def scores_html(shown: Any) -> str:
 def _report(scores: Scores) -> Iterable[str]:
     stats = scores.statistics()
     if (line := scores.all_failed) is not None:
-        yield f'<p style="color:{_COLOURS["critical"]}"><b>{escape(line[:1].upper() + line[1:])}</b></p>'
-    yield f"<b>{escape(scores.reward)}</b> <code>{escape(scores.version)}</code>"
+        yield f'<p style="color:{_COLOURS["critical"]}"><b>{_escaped(line[:1].upper() + line[1:])}</b></p>'
+    yield f"<b>{_escaped(scores.reward)}</b> <code>{_escaped(scores.version)}</code>"
     yield _pairs(_figures(stats))
     if stats.scored:
         yield _histogram(stats.histogram)
@@ -80,9 +85,9 @@ def _report(scores: Scores) -> Iterable[str]:
         yield _details("lowest scores", map(_sample, worst))
         yield _details("highest scores", map(_sample, best))
     if scores.seconds:
-        yield f"<small>{escape(pace(len(scores), scores.seconds))}</small>"
+        yield f"<small>{_escaped(pace(len(scores), scores.seconds))}</small>"
     for line in scores.columns:
-        yield f"<br><small>{escape(line)}</small>"
+        yield f"<br><small>{_escaped(line)}</small>"
 
 
 def _figures(stats: Statistics) -> Iterable[tuple[str, Sequence[str]]]:
@@ -104,7 +109,7 @@ def _figures(stats: Statistics) -> Iterable[tuple[str, Sequence[str]]]:
 
 def _pairs(figures: Iterable[tuple[str, Sequence[str]]]) -> str:
     lines = (
-        f"<tr><th>{name}</th><td>{' &emsp; '.join(f'<span>{escape(p)}</span>' for p in pieces)}</td></tr>"
+        f"<tr><th>{name}</th><td>{' &emsp; '.join(f'<span>{_escaped(p)}</span>' for p in pieces)}</td></tr>"
         for name, pieces in figures
     )
     return f"<table>{''.join(lines)}</table>"
@@ -113,7 +118,7 @@ def _pairs(figures: Iterable[tuple[str, Sequence[str]]]) -> str:
 def _histogram(histogram: Histogram) -> str:
     whole, most = sum(histogram.counts), max(histogram.counts)
     lines = (
-        f'<tr><td class="n">{escape(label)}</td>'
+        f'<tr><td class="n">{_escaped(label)}</td>'
         f'<td style="width:24em"><div class="bar" style="width:{100 * count / most:.1f}%"></div></td>'
         f'<td class="n">{count:,}</td><td class="n">{percent(count / whole)}</td></tr>'
         for label, count in zip(bar_labels(histogram), histogram.counts, strict=True)
@@ -132,7 +137,7 @@ def _components(stats: Statistics) -> str:
     names = ("component", "scored", "mean", "std", "min", "max", "from min to max")
     head = "".join(f"<th>{name}</th>" for name in names)
     shown = itertools.islice(stats.components.items(), _COMPONENTS)
-    lines = (f"<tr><td>{escape(cut(name, 60))}</td>{cells(part)}</tr>" for name, part in shown)
+    lines = (f"<tr><td>{_escaped(cut(name, 60))}</td>{cells(part)}</tr>" for name, part in shown)
     more = len(stats.components) - _COMPONENTS
     rest = f"<p>and {more:,} more</p>" if more > 0 else ""
     return f"<table><tr>{head}</tr>{''.join(lines)}</table>{rest}"
@@ -143,7 +148,7 @@ def _small(histogram: Histogram) -> str:
     most, wide = max(histogram.counts), 80 / len(histogram.counts)
     bars = (
         f'<rect x="{wide * place:.1f}" y="{14 - 14 * count / most:.1f}" width="{wide - 1:.1f}" '
-        f'height="{14 * count / most:.1f}" fill="#3a9d5d"><title>{escape(label)}: {count:,}</title></rect>'
+        f'height="{14 * count / most:.1f}" fill="#3a9d5d"><title>{_escaped(label)}: {count:,}</title></rect>'
         for place, (label, count) in enumerate(zip(bar_labels(histogram), histogram.counts, strict=True))
     )
     return f'<svg width="80" height="14" style="vertical-align:middle">{"".join(bars)}</svg>'
@@ -153,12 +158,12 @@ def _finding(finding: Finding) -> str:
     colour = _COLOURS[finding.severity]
     return (
         f'<div class="finding" style="border-color:{colour}"><b style="color:{colour}">{finding.severity}</b> '
-        f"{escape(finding.text)}<br>{escape(finding.remedy)}</div>"
+        f"{_escaped(finding.text)}<br>{_escaped(finding.remedy)}</div>"
     )
 
 
 def _details(title: str, blocks: Iterable[str]) -> str:
-    return f"<details><summary>{escape(title)}</summary>{''.join(blocks)}</details>"
+    return f"<details><summary>{_escaped(title)}</summary>{''.join(blocks)}</details>"
 
 
 def _inspected(samples: Iterable[SampleResult]) -> list[InspectedSample]:
@@ -179,7 +184,7 @@ def _sample(one: InspectedSample) -> str:
         "reason": one.reason,
     }
     lines = (
-        f"<tr><th>{name}</th><td><pre>{escape(cut(text, _TEXT, lines=60)) or '<em>(empty)</em>'}</pre></td></tr>"
+        f"<tr><th>{name}</th><td><pre>{_escaped(cut(text, _TEXT, lines=60)) or '<em>(empty)</em>'}</pre></td></tr>"
         for name, text in texts.items()
         if text is not None
     )

@@ -19,7 +19,7 @@ LINES = 14
 """Most lines of a prompt or a response that are shown."""
 
 # Joiners are part of how emoji and several scripts are written, and move nothing else.
-_KEPT = {"\n", "\u200c", "\u200d"}
+_KEPT = {"\n", "\t", "\u200c", "\u200d"}
 _ESCAPED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # The piece of a word at a cut, unless it is long enough to be more than a piece.
 _WORD_STUB = re.compile(r"(?<=\s)\S{1,15}\Z")
@@ -33,12 +33,21 @@ def clean(text: str, console: Console) -> str:
     >>> clean("a\\x1b[31m\\u202eb\\ud800", Console())
     'a\\\\x1b[31m\\\\u202eb\\\\ud800'
     """
-    text = text.replace("\r\n", "\n").replace("\t", "    ")
-    shown = "".join(c if c in _KEPT or unicodedata.category(c) not in _ESCAPED else _escape(c) for c in text)
+    shown = visible(text.replace("\t", "    "))
     try:
         return shown.encode(console.encoding, "backslashreplace").decode(console.encoding)
     except LookupError:
         return shown.encode("ascii", "backslashreplace").decode("ascii")
+
+
+def visible(text: str) -> str:
+    """Text whose control characters and direction overrides are escapes; line breaks and tabs stay.
+
+    >>> visible("a\\x1b\\u202eb\\r\\n")
+    'a\\\\x1b\\\\u202eb\\n'
+    """
+    text = text.replace("\r\n", "\n")
+    return "".join(c if c in _KEPT or unicodedata.category(c) not in _ESCAPED else _escape(c) for c in text)
 
 
 def _escape(character: str) -> str:
