@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 
-from guerdon import reward_function
+from guerdon import RewardFunction, reward_function, weighted
+from guerdon.reward.factory import composition_factory
 
 
 class Stopped(BaseException):
@@ -156,3 +157,13 @@ def exact(response: str, ground_truth: str) -> float:
 @reward_function
 def measured(response: str, most: int = 3) -> float:
     return float(len(response) <= most)
+
+
+@reward_function
+def together(completions: list[str], ground_truth: list[str]) -> list[float]:
+    return [float(a == b) for a, b in zip(completions, ground_truth, strict=False)]
+
+
+@composition_factory
+def built(strict: bool = False) -> RewardFunction:
+    return weighted(exact if strict else good_batch, good_batch, weights=[0.5, 0.5])

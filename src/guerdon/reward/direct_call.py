@@ -14,6 +14,7 @@ from guerdon.reward.binding.call_arguments import (
     coerced_batch,
     is_batch_call,
     sample_of,
+    without_absent,
 )
 from guerdon.reward.evaluation import RewardEvaluation
 from guerdon.reward.scorers.component import CallArguments
@@ -37,6 +38,7 @@ class DirectCall(RewardEvaluation):
             kwargs,
             any_name=self.options.metadata_schema is not None,
         )
+        explicit = without_absent(self._scorer.signature(), explicit)
         self.ask_again()
         if self.is_batch and is_batch_call(explicit):
             return self._call_batch(explicit)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from guerdon.errors import BindingError
+from guerdon.errors import BindingError, RewardError
+from guerdon.reward.binding.parameter_checks import check_values
 from guerdon.reward.binding.signature import no_such_parameter, signature_of
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.pickling import look_up, look_up_or_raise
@@ -38,7 +40,8 @@ def composition_factory(build: Build) -> RewardFunction:
     >>> long_or_loud(response="YES").score, get_reward_function(long_or_loud, loud=0.9)(response="YES").score
     (0.5, 0.9)
 
-    Raises BindingError where a parameter has no default, and what the function raises.
+    Raises BindingError where a parameter has no default or a value does not fit its annotation, and what the function
+    raises.
     """
     scorer = FactoryScorer(build, {})
     return RewardFunction.of_scorer(
@@ -60,6 +63,7 @@ class FactoryScorer(Scorer):
             )
         self.target = build
         self.given = dict(given)
+        own = {n: v for n, v in given.items() if n not in unknown and not _reads_as_number(v)}
         try:
             self.composition = build(**given)
         except BindingError as error:
@@ -68,6 +72,12 @@ class FactoryScorer(Scorer):
             if name in unknown and difflib.get_close_matches(name, signature.names, n=1):
                 raise BindingError(no_such_parameter(signature, name), parameter=name) from None
             raise
+        except RewardError:
+            raise
+        except Exception:
+            check_values(build.__name__, build, own)  # it says more than whatever the function stumbled over
+            raise
+        check_values(build.__name__, build, own)
         self.components = self.composition.components
         self.is_async = self.composition.is_async
         self.is_batch = self.composition.is_batch
@@ -121,6 +131,14 @@ class FactoryScorer(Scorer):
         if isinstance(found, RewardFunction) and found.func is self.target:
             return _rebuild, (module, qualname, self.given)
         return super().__reduce__()
+
+
+def _reads_as_number(value: Any) -> bool:
+    """Whether a value is text such as ``"0.5"``, which the function may take for a number."""
+    try:
+        return isinstance(value, str) and math.isfinite(float(value))
+    except ValueError:
+        return False
 
 
 def _rebuild(module: str, qualname: str, given: Mapping[str, Any]) -> FactoryScorer:

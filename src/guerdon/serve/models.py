@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, field_validator
 
 from guerdon.checks import finite
 
@@ -21,8 +21,8 @@ class _Body(BaseModel):
 class Turn(_Body):
     """One message of the conversation."""
 
-    role: str
-    content: str
+    role: StrictStr
+    content: StrictStr
 
 
 class EmptyMetadata(_Body):

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from guerdon.errors import InputError
 from guerdon.trainers.adapter import Adapter
 from guerdon.trainers.columns import read_sample, sample_of
 from guerdon.trainers.optional_imports import package
@@ -73,6 +74,8 @@ def _sample_of(
 ) -> Sample:
     """The trajectory up to its last reply, which is the completion."""
     messages: Sequence[Any] = trajectory.messages()
+    if not messages:
+        raise InputError("the trajectory has no messages")
     replies = [i for i, message in enumerate(messages) if message["role"] == "assistant"]
     end = replies[-1] + 1 if replies else len(messages)
     completion = messages[end - 1 : end] if replies else [{"role": "assistant", "content": ""}]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from guerdon.errors import BindingError, InputError
 from guerdon.reward.registry import resolve
 from guerdon.trainers.adapter import Adapter, OnFailure
-from guerdon.trainers.columns import plain, read_sample, sample_of
+from guerdon.trainers.columns import listed, plain, read_sample, sample_of
 from guerdon.trainers.optional_imports import package, refuse_skip
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import module_path, slug
@@ -62,6 +62,8 @@ class NemoRlAdapter(Adapter):
         metadata: Sequence[Mapping[str, Any] | None],
     ) -> EnvironmentStep:
         """The rewards of a batch. Raises InputError where the two differ in number."""
+        message_log_batch = listed("message_log_batch", message_log_batch)
+        metadata = listed("metadata", metadata)
         if len(message_log_batch) != len(metadata):
             raise InputError(f"{len(message_log_batch)} conversations and {len(metadata)} items of metadata")
         results = self.results(
@@ -89,7 +91,9 @@ class NemoRlAdapter(Adapter):
 def _sample(log: Sequence[Mapping[str, Any]], metadata: Mapping[str, Any] | None) -> Sample:
     """The sample of a conversation: its last message is the completion."""
     messages = [{"role": str(m["role"]), "content": plain(m["content"])} for m in log]
-    if not messages or messages[-1]["role"] != "assistant":
+    if not messages:
+        raise InputError("the conversation has no messages")
+    if messages[-1]["role"] != "assistant":
         messages.append({"role": "assistant", "content": ""})
     return sample_of(messages[:-1], messages[-1:], metadata or {})
 

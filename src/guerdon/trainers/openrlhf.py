@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from guerdon.data.labels import after_prompt, labelled_sample
 from guerdon.errors import InputError
-from guerdon.trainers.columns import plain, read_sample
+from guerdon.trainers.columns import listed, plain, read_sample
 from guerdon.trainers.pointwise import Pointwise
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import identifier, module_source
@@ -43,8 +43,8 @@ class OpenRLHFReward(Pointwise):
 
         Raises InputError where the three differ in length.
         """
-        if any(isinstance(given, str) for given in (queries, prompts, labels)):
-            raise InputError("queries, prompts and labels must be lists with one entry for each sample")
+        queries, prompts = listed("queries", plain(queries)), listed("prompts", plain(prompts))
+        labels = listed("labels", plain(labels))
         if not len(queries) == len(prompts) == len(labels):
             raise InputError(f"{len(queries)} queries, {len(prompts)} prompts and {len(labels)} labels")
         samples = [

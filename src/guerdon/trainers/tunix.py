@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from guerdon.trainers.adapter import Adapter, OnFailure
-from guerdon.trainers.columns import plain, samples_of
+from guerdon.trainers.columns import listed, plain, samples_of
 from guerdon.trainers.registry import SetupGuide, SetupRequest, Trainer
 from guerdon.trainers.templates import adapter_source, docstring_name, identifier, imports_source
 from guerdon.types import EvaluateResult
@@ -55,6 +55,7 @@ class TunixReward(Adapter):
         """A finite number for each completion."""
         sent = {name: columns.pop(name, None) for name in _OURS}
         mode = str(sent["mode"] or "train")
+        completions = listed("completions", plain(completions))
         identities = _identities(sent["trajectory_ids"], len(completions))
         results = self.results(
             samples_of(prompts, completions, columns), step=self._step(identities, mode), mode=mode

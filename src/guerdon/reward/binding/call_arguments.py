@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set, ValuesView
 from typing import Any
 
 from guerdon.errors import BindingError, InputError
@@ -59,6 +59,22 @@ def is_batch_call(explicit: Mapping[str, Any]) -> bool:
     )
 
 
+def without_absent(signature: Signature | None, explicit: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call but for a ground truth that is needed and is None, or a list of nothing else."""
+    needed = set() if signature is None else {p.name for p in signature.parameters if p.required}
+    return {
+        name: value
+        for name, value in explicit.items()
+        if name not in ("ground_truth", "answer") or name not in needed or not _is_absent(value)
+    }
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, list | tuple) and bool(value) and all(v is None for v in value)
+    )
+
+
 def batch_size(
     name: str, signature: Signature | None, fixed: Collection[str], explicit: Mapping[str, Any]
 ) -> int:
@@ -70,7 +86,8 @@ def batch_size(
     for key, value in explicit.items():
         count = _length(value)
         if count is None and (
-            key in BATCH_NAMES or (key in _LISTS and isinstance(value, str | Mapping | Set))
+            key in BATCH_NAMES
+            or (key in _LISTS and isinstance(value, str | Mapping | Set | Iterator | ValuesView))
         ):
             kind = type(value).__name__
             raise BindingError(f"{name}: {key} must be a list with one entry for each sample, not {kind}")

@@ -37,10 +37,11 @@ COMPLETION_NAMES = frozenset({"messages", "response", "completion", "solution_st
 
 
 def _truth(sample: Sample) -> Any:
-    for value in (sample.ground_truth, sample.answer):
+    metadata = sample.metadata
+    for value in (sample.ground_truth, sample.answer, metadata.get("ground_truth"), metadata.get("answer")):
         if value is not None:
             return value
-    return sample.metadata.get("ground_truth", sample.metadata.get("answer", MISSING))
+    return MISSING
 
 
 def _answer(sample: Sample) -> Any:

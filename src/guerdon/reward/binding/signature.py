@@ -10,7 +10,7 @@ from typing import Any
 
 from guerdon.errors import BindingError
 from guerdon.reward.binding.annotations import hints_of, settings_of
-from guerdon.reward.binding.conventions import BATCH_NAMES
+from guerdon.reward.binding.conventions import BATCH_NAMES, COMPLETION_NAMES
 from guerdon.reward.options import RewardOptions
 
 
@@ -85,7 +85,12 @@ def signature_of(function: Callable[..., Any], name: str) -> Signature:
 
 
 def refuse_unknown(signature: Signature, fixed: Mapping[str, Any]) -> None:
-    """Raise BindingError for a fixed argument that the function does not take."""
+    """Raise BindingError for a fixed argument that the function does not take, and for a fixed response."""
+    for name in fixed:
+        if name in COMPLETION_NAMES or name in BATCH_NAMES:
+            raise BindingError(
+                f"{name} is what is scored: it comes from each sample and is no parameter", parameter=name
+            )
     unknown = [name for name in fixed if name not in signature.names]
     if unknown and not signature.takes_kwargs:
         raise BindingError(no_such_parameter(signature, unknown[0]), parameter=unknown[0])

@@ -16,7 +16,7 @@ _NEVER_A_VERDICT = frozenset({429, 502, 503})
 _VERDICTS = frozenset(
     {
         *("binding", "input", "resolution", "exception", "invalid_result", "timeout", "crash", "memory"),
-        *("remote", "missing_extra", "not_applicable", "error"),
+        *("remote", "missing_extra", "not_applicable", "wrong_length", "error"),
     }
 )
 """The kinds of failure that come from a reward, as those of a server in trouble do not."""
