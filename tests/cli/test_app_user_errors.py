@@ -134,7 +134,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "a flag without its value": ((*SCORE, "--timeout"), "--timeout"),
     # Preview, rewards, test.
     "nothing to preview": (("preview", "--samples", "samples.jsonl"), "nothing to preview"),
-    "a preview of no samples": (("preview", "my_rewards.py::exact"), "Missing option '--samples'"),
+    "a preview of no samples": (
+        ("preview", "my_rewards.py::exact"),
+        "name the data: --samples answers.jsonl",
+    ),
     "a preview of few": (
         ("preview", "my_rewards.py::exact", "--samples", "samples.jsonl", "--max-samples", "few"),
         "'few' is not a count",

@@ -25,9 +25,10 @@ def test_the_only_reward_of_a_file_is_taken_and_named(guerdon: Run, work: Path) 
     [
         (("score", "my_rewards.py", "samples.jsonl"), "guerdon score my_rewards.py::exact samples.jsonl, or"),
         (("adapt", "my_rewards.py", "--for", "trl"), "guerdon adapt my_rewards.py::exact --for trl, or"),
-        (
+        pytest.param(
             ("train", "training.reward_function=my_rewards.py"),
             "guerdon train training.reward_function=my_rewards.py::exact, or",
+            marks=pytest.mark.torch,  # the backend's packages are looked for first
         ),
     ],
 )
