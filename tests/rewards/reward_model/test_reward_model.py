@@ -156,17 +156,29 @@ def test_a_missing_model_ends_a_run_before_it_starts(tmp_path: Path) -> None:
     [
         ({}, "the model has 2 outputs: choose one with label=, of BAD, GOOD"),
         ({"label": "UGLY"}, 'no output "UGLY"; there are BAD, GOOD'),
-        ({"label": "GOOD", "normalize": "log"}, "normalize must be one of none, sigmoid, softmax"),
-        ({"label": "GOOD", "device": "abacus"}, "device must be one of"),
-        ({"label": "GOOD", "dtype": "int8"}, "dtype must be one of"),
-        ({"label": "GOOD", "max_length": 0}, "max_length must be a whole number of 1 or more"),
         ({"label": "GOOD", "template": "chat"}, "has no chat template"),
     ],
 )
-def test_parameters_that_make_no_sense(two_labels: Path, parameters: dict[str, Any], says: str) -> None:
+def test_parameters_that_do_not_fit_the_model(
+    two_labels: Path, parameters: dict[str, Any], says: str
+) -> None:
     result = scored(local(two_labels, **parameters), talk("four"))
     assert (result.score, result.error_kind) == (None, "input")
     assert says in str(result.error)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"normalize": "log"}, "normalize must be one of none, sigmoid, softmax"),
+        ({"device": "abacus"}, "device must be one of"),
+        ({"dtype": "int8"}, "dtype must be one of"),
+        ({"max_length": 0}, "max_length must be a whole number of 1 or more"),
+    ],
+)
+def test_parameters_that_make_no_sense(parameters: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        guerdon.get_reward_function("reward_model", model="some/model", label="GOOD", **parameters)
 
 
 def test_a_model_has_to_be_named() -> None:
@@ -306,6 +318,6 @@ def test_nobody_there(server: Served) -> None:
 
 @pytest.mark.parametrize("url", ["127.0.0.1:80", "ftp://host", "http://me:secret@host"])
 def test_an_address_that_is_none(url: str) -> None:
-    result = scored(guerdon.get_reward_function("reward_model", base_url=url), talk("four"))
-    assert result.error_kind == "input"
-    assert "secret" not in str(result.error)
+    with pytest.raises(InputError) as caught:
+        guerdon.get_reward_function("reward_model", base_url=url)
+    assert "secret" not in str(caught.value)
