@@ -183,6 +183,6 @@ def test_an_honest_program_is_judged_right(which: str, tier: Tier, user: str, at
 
 def test_the_corpus_is_as_large_as_it_claims() -> None:
     assert len({attack.name for attack in attacks("host")}) >= 60
-    assert len({attack.name for attack in attacks("rewards")}) >= 29
+    assert len({attack.name for attack in attacks("rewards")}) >= 30
     assert len(attacks("host")) >= 380
-    assert len(attacks("rewards")) >= 200
+    assert len(attacks("rewards")) >= 220

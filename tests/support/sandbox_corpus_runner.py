@@ -160,6 +160,18 @@ class Tests(unittest.TestCase):
     def test_mean(self):
         self.assertAlmostEqual(mean([1.0, 2.0]), 1.5)
 """
+LATE = """
+import datetime
+
+def check(candidate):
+    found = [candidate([3, 1, 2]), candidate([9, 7])]
+    # From here on the program has had its time to write what is imported.
+    import csv, difflib, locale, pprint, queue, string, unittest, uuid
+    assert datetime.datetime.strptime("2020-02", "%Y-%m").month == 2
+    assert "b\u00fccher".encode("idna") and difflib and pprint and uuid and csv and queue and locale
+    unittest.TestCase().assertEqual(found, [[1, 2, 3], [7, 9]])
+    assert found[1] == [7, 9]
+"""
 FORMS: dict[str, list[Any]] = {
     "stdin": [StdinTest(" ".join(map(str, n)) + "\n", " ".join(map(str, sorted(n))) + "\n") for n in NUMBERS],
     "call": [
@@ -178,6 +190,7 @@ FORMS: dict[str, list[Any]] = {
         AssertTest(MEANS, entry_point="mean"),
         AssertTest(LOOKS, entry_point="solve"),
         AssertTest(SAME_ARGUMENT, entry_point="solve"),
+        AssertTest(LATE, entry_point="solve"),
         AssertTest(METHODS, entry_point="solve", proxied=("mean",)),
     ],
 }

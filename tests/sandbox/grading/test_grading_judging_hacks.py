@@ -393,6 +393,72 @@ def test_live_objects_can_be_forged_and_say_so(executor: Recording) -> None:
         assert (result.passed, result.tamper_resistant) == (False, False)
 
 
+# What a tester writes that found no fault; then it ends as one does.
+FORGER = """
+import os
+for number in range(3, 256):
+    try: os.write(number, b'["passed", 0, "", ""]\\n')
+    except OSError: pass
+os._exit(0)
+"""
+LATE_IMPORTS = {
+    "datetime": "import datetime\nxs = [f([2, 1])]\nassert datetime.datetime.strptime('2020', '%Y').year in xs",
+    "unittest": "xs = [f([2, 1])]\nimport unittest\nunittest.TestCase().assertEqual(xs, [[1, 2]])",
+    "a codec": "xs = [f([2, 1])]\nassert 'b\xfccher'.encode('idna') in xs",
+    "a text beside it": "xs = [f([2, 1])]\nimport linecache\nassert linecache.getline('test.py', 1) in xs",
+}
+
+
+@pytest.mark.parametrize("code", LATE_IMPORTS.values(), ids=LATE_IMPORTS)
+def test_a_tester_imports_nothing_that_the_program_wrote(executor: Recording, code: str) -> None:
+    program = f"""
+import os, sys
+for folder in (".", "/tmp", os.getcwd()):
+    for name in ("_strptime", "unittest", "stringprep", "unicodedata", "test"):
+        try:
+            with open(f"{{folder}}/{{name}}.py", "w") as file: file.write({FORGER!r})
+        except OSError: pass
+def f(xs): return xs
+"""
+    for _ in range(3):
+        (result,) = run_tests(executor, program, [AssertTest(code, "f")])
+        assert (result.passed, result.tamper_resistant) == (False, True), result
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('a.txt', 'w').write('1')\nassert f('a.txt') == 1",
+        "import os\nos.makedirs('a')\nassert f('a') == []",
+        "import tempfile, shutil\nfolder = tempfile.mkdtemp()\nassert f(folder) == []",
+        "from pathlib import Path\nPath('a.txt').write_text('1')\nassert f('a.txt') == 1",
+        "from os.path import exists\nxs = f(1)\nassert exists(xs)",
+        "import os\nassert os.path.exists(f(1))",
+    ],
+)
+def test_a_test_that_works_with_files_shares_the_programs_process_and_says_so(code: str) -> None:
+    plan = plan_assert_test(AssertTest(code, "f"))
+    assert (plan.mode, plan.reason, plan.tamper_resistant) == ("live", "works with files", False)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\nxs = f(os.path.join('a', 'b'))\nassert xs == os.sep.join(xs)",
+        "xs = f('a').replace('a', 'b')\nassert xs == 'b' and xs[0] == 'b'",
+        "import ast\nfor n in [1]: assert f(n) == list(ast.walk(ast.parse('')))",
+    ],
+)
+def test_what_looks_like_files_and_is_none_stays_apart_from_the_program(code: str) -> None:
+    assert plan_assert_test(AssertTest(code, "f")).mode == "pair"
+
+
+def test_a_program_with_its_test_finds_the_files_that_the_test_made(executor: Recording) -> None:
+    code = "open('a.txt', 'w').write('7')\nassert f('a.txt') == 7"
+    (result,) = run_tests(executor, "def f(name): return int(open(name).read())", [AssertTest(code, "f")])
+    assert (result.passed, result.tamper_resistant) == (True, False)
+
+
 @pytest.mark.parametrize("code", [PAIRED.code, ASKED.code, CASES.code])
 def test_the_program_never_gets_what_is_expected(executor: Recording, code: str) -> None:
     marked = code.replace("[1, 2, 3]", "[1, 2, 31415926]")

@@ -49,8 +49,8 @@ class AssertTest:
     proxied: Sequence[str] = ()
     """Further names of the program that the test may call."""
     live_objects: bool | None = None
-    """True runs the test code in the program's own process, for tests that need its objects: such a verdict
-    can be forged. None decides by the test's code alone, never by what the program does."""
+    """True runs the test code in the program's own process, for tests that need its objects or files: such a
+    verdict can be forged. None decides by the test's code alone, never by what the program does."""
 
 
 Test = StdinTest | CallTest | AssertTest

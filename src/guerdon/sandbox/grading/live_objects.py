@@ -23,6 +23,18 @@ _CAPTURING = frozenset(
 )
 _STREAMS = frozenset({"stdin", "stdout", "stderr"})
 _FILES = frozenset({"open", "StringIO", "BytesIO", "NamedTemporaryFile", "TemporaryFile"})
+# What works with the program's files has to be where they are: the tester has no folder at all.
+_FILE_MODULES = frozenset(
+    {"dbm", "filecmp", "fileinput", "glob", "shelve", "shutil", "sqlite3", "tarfile", "tempfile", "zipfile"}
+)
+_FILE_FUNCTIONS = frozenset(
+    {"open", "access", "chdir", "chmod", "exists", "getcwd", "getsize", "isdir", "isfile", "islink", "lexists",
+     "link", "listdir", "makedirs", "mkdir", "remove", "removedirs", "rename", "replace", "rmdir", "samefile",
+     "scandir", "stat", "symlink", "unlink", "walk"}
+)  # fmt: skip
+_FILE_METHODS = frozenset(
+    {"is_dir", "is_file", "iterdir", "read_bytes", "read_text", "rglob", "touch", "write_bytes", "write_text"}
+)
 
 
 def reason_for_live_objects(
@@ -38,7 +50,28 @@ def reason_for_live_objects(
     foreign = sorted(set(_imported(nodes)) | set(_imported(setup)))
     if foreign:
         return f"uses {foreign[0]}, whose objects cannot travel"
+    if any(map(_uses_files, (*nodes, *setup))):
+        return "works with files"
     return next(_LiveObjectFinder(nodes, setup, functions).reasons(), "")
+
+
+def _uses_files(node: ast.AST) -> bool:
+    match node:
+        case ast.Import(names=names):
+            return any(alias.name.partition(".")[0] in _FILE_MODULES for alias in names)
+        case ast.ImportFrom(module=str(module), names=names):
+            of_os = module in ("os", "os.path") and any(alias.name in _FILE_FUNCTIONS for alias in names)
+            return of_os or module.partition(".")[0] in _FILE_MODULES
+        case ast.Call(func=ast.Name(id="open")):
+            return True
+        case (
+            ast.Attribute(value=ast.Name(id="os" | "io" | "codecs" | "path"), attr=name)
+            | ast.Attribute(value=ast.Attribute(value=ast.Name(id="os"), attr="path"), attr=name)
+        ):
+            return name in _FILE_FUNCTIONS
+        case ast.Attribute(attr=name):
+            return name in _FILE_METHODS
+    return False
 
 
 def _imported(nodes: Sequence[ast.AST]) -> Iterator[str]:

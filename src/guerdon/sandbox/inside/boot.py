@@ -118,14 +118,18 @@ def _confine(control: socket.socket, direct: socket.socket, owner: int, config: 
     kept = _drop_user(box, config["shown"]) if tier == "landlock" else None
     if confined:
         _give_up_privileges(config, kept)
-    os.chdir(box)
+    # Neither its working directory nor its import path is what programs write to: it, a fork that is made in
+    # advance and the tester import trusted modules while a program may be at work.
+    os.chdir("/")
     _warm_up(config)
     context = ServerContext(
         box=box,
+        folder=os.open(box, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC),
         own_session=tier in ("landlock", "none"),
         confined=confined,
         base_memory=_address_space(config["statm"]),
         tasks=config["tasks"],
+        tester_rules=_rules(config, "/dev/null") if confined and landlock.abi() else None,
     )
     if confined:
         # It opens folders that a program closed, to empty them; every program's own filter refuses it.
@@ -161,12 +165,16 @@ def _give_up_privileges(config: dict[str, Any], kept: int | None) -> None:
     kernel.no_new_privileges()
     kernel.drop_capabilities(kept)
     if config["tier"] == "landlock" or landlock.abi():
-        landlock.restrict(
-            readable=[path for path in (*config["shown"], *_HARMLESS) if os.path.exists(path)],
-            executable=[path for path in config["executable"] if os.path.exists(path)],
-            writable=[config["box"], "/dev/null"],
-        )
+        landlock.enforce(_rules(config, config["box"], "/dev/null"))
     kernel.set_dumpable(False)
+
+
+def _rules(config: dict[str, Any], *writable: str) -> int:
+    return landlock.rules(
+        readable=[path for path in (*config["shown"], *_HARMLESS) if os.path.exists(path)],
+        executable=[path for path in config["executable"] if os.path.exists(path)],
+        writable=writable,
+    )
 
 
 def _warm_up(config: dict[str, Any]) -> None:
@@ -180,8 +188,6 @@ def _warm_up(config: dict[str, Any]) -> None:
     limit_all()
     rehearse()
     os.umask(0o022)
-    # Programs may import helpers that lie beside them.
-    sys.path.insert(0, config["box"])
     for name in [name for name in sys.modules if name.split(".")[0] == "inside"]:
         del sys.modules[name]
 

@@ -21,7 +21,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Literal, NoReturn
 
-from . import calls, candidate, kernel, seccomp, tester
+from . import calls, candidate, kernel, landlock, seccomp, tester
 from .numbers import machine
 from .request import MAX_DESCRIPTORS, MAX_LENGTH, REFUSED, JobRequest
 
@@ -65,9 +65,22 @@ class ServerContext:
     """What is the same for all runs of one fork server."""
 
     def __init__(
-        self, *, box: str, own_session: bool, confined: bool, base_memory: int, tasks: int | None = None
+        self,
+        *,
+        box: str,
+        folder: int,
+        own_session: bool,
+        confined: bool,
+        base_memory: int,
+        tasks: int | None = None,
+        tester_rules: int | None = None,
     ) -> None:
         self.box = box
+        """The working directory of programs. It is never that of this process, nor on its import path."""
+        self.folder = folder
+        """A descriptor of it."""
+        self.tester_rules = tester_rules
+        """Landlock rules under which the working directory cannot be reached; None without Landlock."""
         self.own_session = own_session
         """Whether a run is a session of its own, since only its process group says what belongs to it."""
         self.base_memory = base_memory
@@ -144,7 +157,7 @@ def wait_and_run(direct: _socket.socket, channel: _socket.socket, context: Serve
     on ``channel`` what it took, and runs it."""
     try:
         context.count_others()
-        _close_all_but([direct.fileno(), channel.fileno()])
+        _close_all_but([direct.fileno(), channel.fileno(), context.folder])
         if context.own_session:
             os.setsid()
             kernel.die_with_parent()
@@ -160,6 +173,7 @@ def wait_and_run(direct: _socket.socket, channel: _socket.socket, context: Serve
         given = request.descriptors
         role: Role = "calls" if request.kind == "calls" else "program"
         _settle(request, context, role)
+        os.close(context.folder)
         texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
         if watched:
             rights = array.array("i", watched)
@@ -169,7 +183,7 @@ def wait_and_run(direct: _socket.socket, channel: _socket.socket, context: Serve
         channel.close()
         # Not before: it also bounds how many descriptors of its user may be on their way when it sends some.
         _limit(context, resource.RLIMIT_NOFILE, MAX_OPEN, MAX_OPEN)
-        _start(role, texts, given.get("a"), None)
+        _start(role, texts, given.get("a"), None, context.box)
     except BaseException as error:  # whatever it was, a fork must not fall back into the server's own loop
         if channel.fileno() >= 0:
             channel.send(REFUSED + str(error).encode())
@@ -186,12 +200,14 @@ def run(request: JobRequest, context: ServerContext, role: Role, channel: socket
         context.count_others()
         given = {name: request.descriptors[name] for name in _GIVEN[role] if name in request.descriptors}
         _settle(request, context, role)
+        if role == "tester" and context.tester_rules is not None:
+            landlock.enforce(context.tester_rules)
         _close_all_but([*given.values(), *([channel.fileno()] if channel else [])])
         texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
         _limit(context, resource.RLIMIT_NOFILE, MAX_OPEN, MAX_OPEN)
         many = request.processes > 1 and role != "tester"
         _confine(context, processes=many, execute=role == "command" or many)
-        _start(role, texts, given.get("a"), channel)
+        _start(role, texts, given.get("a"), channel, context.box)
     except BaseException:  # as above
         traceback.print_exc()
     finally:
@@ -210,12 +226,13 @@ def _settle(request: JobRequest, context: ServerContext, role: Role) -> None:
         null = os.open(os.devnull, os.O_RDWR)
         streams = (null, os.dup(null), os.dup(null))
     else:
+        os.fchdir(context.folder)
         streams = (given.get("i", 0), given["o"], given["e"])
         for name in "ioe":
             if name in given:
                 del given[name]
         if "f" in given:
-            _lay_files(_read(given.pop("f")), context.box, 0o755 if role == "command" else 0o644)
+            _lay_files(_read(given.pop("f")), 0o755 if role == "command" else 0o644)
     for number, descriptor in enumerate(streams):
         if descriptor != number:
             os.dup2(descriptor, number)
@@ -251,13 +268,14 @@ def _read(descriptor: int) -> bytes:
     return text
 
 
-def _lay_files(packed: bytes, box: str, mode: int) -> None:
-    """Lays out files that came as a line of JSON with their names and sizes, and their contents after it."""
+def _lay_files(packed: bytes, mode: int) -> None:
+    """Lays out, in the current directory, files that came as a line of JSON with their names and sizes, and their
+    contents after it."""
     index, _, body = packed.partition(b"\n")
     at = 0
-    for name, size in json.loads(index):
-        path = os.path.join(box, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+    for path, size in json.loads(index):
+        if folder := os.path.dirname(path):
+            os.makedirs(folder, exist_ok=True)
         # The mode is given at once: where chmod would reach the host's files, it does nothing.
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
         with open(descriptor, "wb") as file:
@@ -274,7 +292,7 @@ def _close_all_but(keep: list[int]) -> None:
 
 
 def _start(
-    role: Role, texts: dict[str, bytes], answers: int | None, channel: socket.socket | None
+    role: Role, texts: dict[str, bytes], answers: int | None, channel: socket.socket | None, box: str
 ) -> NoReturn:
     if role == "command":
         line = json.loads(texts["g"])
@@ -285,6 +303,13 @@ def _start(
         resource.setrlimit(resource.RLIMIT_STACK, (min(line["stack"], largest), largest))
         os.execve(line["arguments"][0], line["arguments"], {**os.environ, **line["environment"]})
     gc.enable()
+    if role == "tester":
+        # Nor does it look for its own files where the program lays its.
+        os.environ.pop("TMPDIR", None)
+        os.environ.update(HOME="/", PWD="/")
+    else:
+        # Programs may import helpers that lie beside them.
+        sys.path.insert(0, box)
     if role == "program":
         arguments = json.loads(texts["g"])["arguments"] if "g" in texts else []
         _finish(_as_main(texts["p"], arguments), texts["p"])

@@ -79,18 +79,38 @@ def restrict(
     Gives up new privileges. Raises OSError where there is no Landlock, a path is missing, or 16 layers lie
     already.
     """
+    descriptor = rules(readable=readable, executable=executable, writable=writable)
+    try:
+        enforce(descriptor)
+    finally:
+        os.close(descriptor)
+    return abi()
+
+
+def rules(
+    *,
+    readable: Sequence[str | int] = (),
+    executable: Sequence[str | int] = (),
+    writable: Sequence[str | int] = (),
+) -> int:
+    """What ``restrict`` leaves, as a descriptor for ``enforce``."""
     version = kernel.call("landlock_create_ruleset", None, 0, _VERSION)
     handled = _handled(version)
-    rules = _ruleset(version, handled)
+    descriptor = _ruleset(version, handled)
     try:
         for rights, places in ((_READ, readable), (_READ | EXECUTE, executable), (_WRITE, writable)):
             for place in places:
-                _allow(rules, place, rights & handled)
-        kernel.no_new_privileges()
-        kernel.call("landlock_restrict_self", rules, 0)
-    finally:
-        os.close(rules)
-    return version
+                _allow(descriptor, place, rights & handled)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def enforce(descriptor: int) -> None:
+    """Puts rules over this thread and all that it starts, for good."""
+    kernel.no_new_privileges()
+    kernel.call("landlock_restrict_self", descriptor, 0)
 
 
 def _handled(version: int) -> int:

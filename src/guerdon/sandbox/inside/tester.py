@@ -24,6 +24,7 @@ from . import encoding, frames, testcode
 _GUARDED = frozenset(
     {"AssertionError", "StopIteration", "StopAsyncIteration", "ImportError", "ModuleNotFoundError"}
 )
+_NO_FOLDER = ("FileNotFoundError: ", "PermissionError: ", "OSError: ")
 _SHOWN = 2000
 
 
@@ -128,6 +129,9 @@ def test(questions: bytes, channel: socket.socket, write: Callable[[bytes], None
         outcome = ["unable", outcome[1], f"the test hands over {client.foreign}"]
     elif client.broken:
         outcome = ["broken", outcome[1], client.broken]
+    elif outcome[0] == "error" and not client.calls and outcome[2].startswith(_NO_FOLDER):
+        # It has no folder to write to; nor has the program had any part in it yet.
+        outcome = ["unable", *outcome[1:]]
     elif outcome[0] == "unable" and not {"ImportError", "ModuleNotFoundError"}.isdisjoint(plan.expects):
         outcome = ["error", *outcome[1:]]
     elif outcome[0] == "passed" and not client.calls:
