@@ -37,7 +37,7 @@ test: $(TEST) ## Run the tests, some minutes; ARGS="tests/data -k csv" runs a pa
 	@echo "Running the tests with $$($(BIN)/python --version) …"
 	@GUERDON_FUZZ_CASES=$${GUERDON_FUZZ_CASES:-200} $(PYTEST) $(PARALLEL) -m "$(QUICK)" $(ARGS)
 
-test-all: $(DEV) peers ## Run every test, about 40 minutes: the slow ones, PyTorch, 20,000 fuzz cases, other packages
+test-all: $(DEV) peers ## Run every test, about an hour: the slow ones, PyTorch, ten minutes a fuzz target, other packages
 	@GUERDON_FUZZ_CASES=$${GUERDON_FUZZ_CASES:-20000} $(PYTEST) $(PARALLEL) $(ARGS)
 
 test-trainers: $(DEV) ## Run every test with trainers, those too that need large environments of their own

@@ -51,7 +51,7 @@ BANNED_MODULES = {
 }  # fmt: skip
 
 # Folders of tests that belong to no folder of the package.
-BESIDE_MODULES = {"documents", "end_to_end", "house", "interop"}
+BESIDE_MODULES = {"documents", "end_to_end", "fuzz", "house", "interop"}
 
 
 def modules() -> Iterator[tuple[Path, ast.Module]]:

@@ -30,6 +30,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 LONG = "slow or peers or torch"
 FUZZ_CASES = "20000"
+FUZZ_SECONDS = "60"
+"""Of each guided fuzz target; make test-all takes ten minutes."""
 GRACE_SECONDS = 300.0
 """What still runs so long after the end is stopped."""
 SPARE_SECONDS = 90.0
@@ -161,8 +163,8 @@ def long_tests() -> dict[str, list[float]]:
 
 def environment() -> dict[str, str]:
     # As in the Makefile: many processes import guerdon, and none should compile it anew.
-    ours = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "", "GUERDON_FUZZ_CASES": FUZZ_CASES}
-    return os.environ | ours
+    ours = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
+    return os.environ | ours | {"GUERDON_FUZZ_CASES": FUZZ_CASES, "GUERDON_FUZZ_SECONDS": FUZZ_SECONDS}
 
 
 def turn(path: str, commit: str) -> str:

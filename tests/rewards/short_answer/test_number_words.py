@@ -34,6 +34,7 @@ from guerdon.rewards.short_answer.number_words import with_figures
         ("Super Bowl LI", "Super Bowl 51"),
         ("I, V and X", "I, V and X"),
         ("Malcolm X", "Malcolm X"),
+        ("the IVs and VIs", "the IVs and VIs"),
         ("plain", "plain"),
         ("", ""),
     ],

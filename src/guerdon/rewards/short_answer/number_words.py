@@ -19,7 +19,7 @@ _TRAILING_ZEROS = re.compile(
 )
 _YEAR_IN_WORDS = re.compile(r"\b(1[1-9]|20) (\d\d)\b(?! ?[%°])")
 _HUNDRED = re.compile(r"\ba (hundred|thousand|million|billion|dozen)\b", re.IGNORECASE)
-_ROMAN = re.compile(r"(?<=[^\W\d_] )(?=[IVXL]{2,})(XL|L?X{0,3})(IX|IV|V?I{0,3})\b(?!\.\w)")
+_ROMAN = re.compile(r"(?<=[^\W\d_] )(?=[IVXL]{2,})(XL|L?X{0,3})(IX|IV|V?I{0,3})(?<=[IVXL])\b(?!\.\w)")
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _UNITS = {
     "%": ("percent", "per cent", "pct"),
