@@ -208,7 +208,7 @@ def connected(url: str, timeout: float = 20.0) -> socket.socket:
 
 def raw(path: str, body: bytes, *headers: str, method: str = "POST", version: str = "1.1") -> bytes:
     """A request as it goes over the wire."""
-    lines = [f"{method} {path} HTTP/{version}", "host: x", *headers]
+    lines = [f"{method} {path} HTTP/{version}", "host: localhost", *headers]
     told = any(line.lower().startswith(("transfer-encoding", "content-length")) for line in lines)
     if method == "POST" and not told:
         lines.append(f"content-length: {len(body)}")

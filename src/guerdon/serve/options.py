@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from typing import Any, Literal
 from guerdon.errors import InputError
 
 MEGABYTE = 1_000_000
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 _MONTH = 30 * 86400.0
 
 
@@ -25,6 +27,11 @@ class ServeOptions:
     """One key or several; callers must send one of them."""
     api_keys_file: str | None = None
     """A file with one key per line; it is read again when it changes."""
+    allowed_host: str | Iterable[str] | None = None
+    """Host names besides its own by which the server may be called, one or several, as behind a reverse proxy.
+
+    A server on a loopback address without keys answers to no others, and a server that is given some neither.
+    """
     allow_anonymous: bool = False
     """Serve without a key on an address that other machines can reach."""
     workers: int | None = None
@@ -70,6 +77,7 @@ class ServeOptions:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= _MONTH:
                 raise InputError(f"{name} must be a positive number of seconds, not {value!r}")
+        _ = self.allowed_hosts
         if (self.tls_cert is None) != (self.tls_key is None):
             raise InputError("TLS needs both a certificate and its key: tls_cert and tls_key")
         for name in ("tls_cert", "tls_key"):
@@ -81,6 +89,12 @@ class ServeOptions:
                 f"{self.host} can be reached from other machines: set an API key (--api-key, GUERDON_API_KEY), "
                 "or give --allow-anonymous"
             )
+
+    @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        """The given host names, without duplicates. Raises InputError for what is no host name."""
+        given = [self.allowed_host] if isinstance(self.allowed_host, str) else list(self.allowed_host or ())
+        return tuple(dict.fromkeys(map(_host_name, given)))
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -103,6 +117,31 @@ class ServeOptions:
                 f"a server has no option {unknown[0]!r}; it has {', '.join(sorted(known))}", option=unknown[0]
             )
         return cls(**options)
+
+
+def _host_name(given: str) -> str:
+    """A host name as a Host header has it, in lower case and without a port."""
+    name = host_of(given) if isinstance(given, str) else ""
+    if not name or not _HOST.fullmatch(name):
+        raise InputError(
+            f"allowed_host must be a host name or an address, such as rewards.example, not {given!r}"
+        )
+    return name
+
+
+def host_of(value: str) -> str:
+    """The host of a Host header, without its port, its brackets and a dot at the end, in lower case.
+
+    >>> [host_of(value) for value in ("Rewards.Example:8000", "[::1]:80", "::1", "localhost.")]
+    ['rewards.example', '::1', '::1', 'localhost']
+    """
+    value = value.strip().lower()
+    if value.startswith("["):
+        return value[1:].partition("]")[0]
+    name, colon, port = value.rpartition(":")
+    if colon and ":" not in name and (not port or port.isdigit()):
+        value = name
+    return value.removesuffix(".")
 
 
 def is_loopback(host: str) -> bool:

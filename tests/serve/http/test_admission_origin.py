@@ -16,7 +16,7 @@ OPEN = [
     ("http://localhost:{port}", "localhost:{port}", True),
     ("http://LOCALHOST:{port}", "localhost:{port}", True),
     (None, "127.0.0.1:{port}", True),
-    (None, "server.example", True),  # a tunnel or a proxy, which sends no Origin
+    (None, "server.example", False),  # a page whose own name leads here sends no Origin to read
     ("http://evil.example", "127.0.0.1:{port}", False),
     ("http://127.0.0.1:{port}", "localhost:{port}", False),
     ("http://127.0.0.1:1", "127.0.0.1:{port}", False),

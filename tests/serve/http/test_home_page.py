@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from guerdon import RewardFunction, RewardServer, ServerInfo
 from guerdon.serve.background import BackgroundServer
 from guerdon.serve.http.home_page import home_page
-from support.serve_work import ActServer, Reply, call, in_background
+from support.serve_work import ActServer, Reply, act, call, in_background
 
 HOSTILE = "</script><img src=x onerror=alert(1)>'\"&"
 
@@ -186,8 +186,9 @@ def test_with_keys_it_shows_nothing_without_one() -> None:
 
 
 @pytest.mark.parametrize("host", ["a$(reboot)", "x'y", "<b>", "a b"])
-def test_a_host_that_is_none_is_not_shown(server: BackgroundServer, host: str) -> None:
-    page = page_of(call(server.url, "/", headers={"host": host}))
+def test_a_host_that_is_none_is_not_shown(host: str) -> None:
+    with in_background(act, workers=1, api_key="opensesame") as running:
+        page = page_of(call(running.url, "/", headers={"host": host, "x-api-key": "opensesame"}))
     assert host not in page
     assert "http://localhost/v1/score" in page
 

@@ -64,9 +64,7 @@ def begun_upload(server: Server) -> socket.socket:
     """A connection over which the first half of a request has been sent."""
     body = json.dumps(sample("up")).encode()
     connection = socket.create_connection(server.address, timeout=PATIENCE)
-    head = (
-        f"POST /v1/score HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
+    head = f"POST /v1/score HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: {len(body)}\r\n\r\n"
     connection.sendall(head.encode())
     assert connection.recv(100).startswith(b"HTTP/1.1 100")
     connection.sendall(body[:10])

@@ -151,12 +151,54 @@ def test_fragments_count_together() -> None:
     assert caught.value.code == 1009
 
 
-def test_empty_fragments_take_no_memory() -> None:
+@pytest.mark.parametrize(("size", "count", "good"), [(0, 4000, True), (0, 5000, False), (1024, 90, True)])
+def test_a_message_has_fragments_in_proportion(size: int, count: int, good: bool) -> None:
     reader = FrameReader(MAX)
-    parts = [Frame(Opcode.TEXT, b"a", fin=False), *[Frame(Opcode.CONT, b"", fin=False)] * 20_000]
-    assert received(reader, [written(parts)]) == []
-    assert len(reader._fragments) < 5000
-    assert received(reader, [written([Frame(Opcode.CONT, b"z")])]) == [(TEXT, b"az")]
+    part = Frame(Opcode.CONT, b"x" * size, fin=False)
+    data = written([Frame(Opcode.TEXT, b"a", fin=False), *[part] * count, Frame(Opcode.CONT, b"z")])
+    if good:
+        assert received(reader, [data]) == [(TEXT, b"a" + b"x" * size * count + b"z")]
+        return
+    with pytest.raises(FrameError) as caught:
+        received(reader, in_pieces(data, [1000] * len(data)))
+    assert caught.value.code == 1008
+
+
+@pytest.mark.parametrize(
+    ("payload", "code"),
+    [
+        (b"", None),
+        (b"\x03\xe8", None),
+        (b"\x03\xe8bye", None),
+        (b"\x0b\xb8", None),
+        (b"\x13\x87", None),
+        (b"\x03", 1002),
+        (b"\x00\x00", 1002),
+        (b"\x03\xe7", 1002),
+        *[(number.to_bytes(2, "big"), 1002) for number in (1004, 1005, 1006, 1015, 1016, 2999, 5000, 65535)],
+        (b"\x03\xe8\xff", 1007),
+        (b"\x03\xe8\xed\xa0\x80", 1007),
+    ],
+)
+def test_close_frames(payload: bytes, code: int | None) -> None:
+    data = written([Frame(Opcode.CLOSE, payload)])
+    if code is None:
+        assert received(FrameReader(MAX), [data]) == [(CLOSE, payload)]
+        return
+    with pytest.raises(FrameError) as caught:
+        received(FrameReader(MAX), [data])
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("text", [b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"a\xc3"])
+@pytest.mark.parametrize("fragments", [1, 2])
+def test_text_that_is_none(text: bytes, fragments: int) -> None:
+    parts = [Frame(Opcode.TEXT, text)] if fragments == 1 else [
+        Frame(Opcode.TEXT, text[:1], fin=False), Frame(Opcode.CONT, text[1:])
+    ]  # fmt: skip
+    with pytest.raises(FrameError) as caught:
+        received(FrameReader(MAX), [written(parts)])
+    assert caught.value.code == 1007
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ class ServerFlags:
     port: int
     api_key: tuple[str, ...]
     api_keys_file: str | None
+    allowed_host: tuple[str, ...]
     allow_anonymous: bool
     workers: int | None
     concurrency: int | None
@@ -97,6 +98,10 @@ _server_options = option_group(
         option(
             "--api-keys-file", metavar="FILE",
             help="A file with one key per line; it is read again when it changes.",
+        ),
+        option(
+            "--allowed-host", metavar="NAME", multiple=True,
+            help="Another host name by which the server may be called, as behind a proxy. Repeatable.",
         ),
         option(
             "--allow-anonymous", is_flag=True,

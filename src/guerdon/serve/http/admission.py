@@ -5,28 +5,43 @@ The fast protocol, the ASGI application and the WebSockets all ask here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from guerdon.serve.http.api_keys import ApiKeys, KeyCheck
 from guerdon.serve.http.endpoints import RewardEndpoint
+from guerdon.serve.http.memory_budget import MemoryBudget
 from guerdon.serve.http.replies import HeaderPairs, HttpReply, error_reply, stopping_reply
-from guerdon.serve.options import is_loopback
+from guerdon.serve.options import host_of, is_loopback
 
+_ONCE = (
+    b"host",
+    b"origin",
+    b"content-type",
+    b"content-length",
+    b"sec-websocket-key",
+    b"sec-websocket-version",
+)
+_MOST_HOSTS = 64
 _JSON_TYPES = (b"application/json", b"text/json")
 
 
 class AdmissionControl:
     """Refuses requests without a key, from pages of other hosts, over the limits, or while the server stops.
 
-    ``local`` says that the server listens on a loopback address.
+    ``local`` says that the server listens on a loopback address, and ``hosts`` by which names it may be called.
     """
 
-    def __init__(self, keys: ApiKeys, *, max_body: int, local: bool = False) -> None:
+    def __init__(
+        self, keys: ApiKeys, *, max_body: int, local: bool = False, hosts: Collection[str] = ()
+    ) -> None:
         self.keys = keys
         self.max_body = max_body
+        self.arriving = MemoryBudget.for_bodies(max_body)
         self.draining = False
         """Whether new requests are refused because the server stops."""
         self._local = local
+        self._hosts = frozenset(hosts)
+        self._known_hosts: set[bytes] = set()
 
     @property
     def is_open_on_loopback(self) -> bool:
@@ -39,7 +54,7 @@ class AdmissionControl:
         ``endpoint`` is None for paths that score nothing, where only the origin and the key are checked.
         """
         by_name = dict(headers)
-        if b"origin" in by_name and (reply := self.origin_refusal(by_name)) is not None:
+        if (reply := self.page_refusal(headers, by_name)) is not None:
             return reply
         if len(self.keys) and (check := self.keys.check(headers)) is not KeyCheck.OK:
             return _key_refusal(check)
@@ -60,17 +75,39 @@ class AdmissionControl:
             return _load_refusal(endpoint)
         return None
 
-    def origin_refusal(self, headers: Mapping[bytes, bytes]) -> HttpReply | None:
-        """The reply to a page of another host in a browser; None for a page of this server's own.
+    def page_refusal(self, headers: HeaderPairs, by_name: Mapping[bytes, bytes]) -> HttpReply | None:
+        """The reply to a page of another host in a browser; None for a page of this server's own, or a program.
 
         A browser sends the requests of any page that its user opens, to any address, and names the page's host as
-        the Origin. A host name can be made to point at 127.0.0.1 (DNS rebinding), so a server on loopback without
-        keys trusts no name but ``localhost``.
+        the Origin, or, where the page's own name leads here (DNS rebinding), as the Host.
         """
-        origin, host = headers.get(b"origin", b"").lower(), headers.get(b"host", b"").lower()
-        if origin.partition(b"//")[2] == host and (not self.is_open_on_loopback or names_loopback(host)):
+        if len(by_name) != len(headers) and (twice := _repeated(headers)):
+            return error_reply(400, "input", f"the request has more than one {twice.decode()} header")
+        host = by_name.get(b"host", b"")
+        if host not in self._known_hosts and (reply := self._host_refusal(host)) is not None:
+            return reply
+        origin = by_name.get(b"origin")
+        if origin is None or origin.lower().partition(b"//")[2] == host.lower():
             return None
         return error_reply(403, "origin", f"a page of {_printable(origin)} may not use this server")
+
+    def _host_refusal(self, host: bytes) -> HttpReply | None:
+        """The reply to who calls the server by a name that is not its own.
+
+        Only a browser can be made to do so, which sends a Host always: who sends none is let in.
+        """
+        if not host or not (self._hosts or self.is_open_on_loopback):
+            return None
+        name = host_of(host.decode("latin-1"))
+        if not (is_loopback(name) or name in self._hosts):
+            return error_reply(
+                403,
+                "host",
+                f"this server is not called {_printable(host)}; if it is, start it with --allowed-host NAME",
+            )
+        if len(self._known_hosts) < _MOST_HOSTS:
+            self._known_hosts.add(host)
+        return None
 
     def too_large(self) -> HttpReply:
         """The reply to a body over the limit."""
@@ -105,14 +142,10 @@ def _is_json(content_type: bytes) -> bool:
     return kind in _JSON_TYPES or (kind.startswith(b"application/") and kind.endswith(b"+json"))
 
 
-def names_loopback(host: bytes) -> bool:
-    """Whether a Host header names this machine by a name that no DNS server can redirect.
-
-    >>> [names_loopback(host) for host in (b"localhost:8000", b"127.0.0.1", b"[::1]:80", b"evil.example:8000")]
-    [True, True, True, False]
-    """
-    name = host if host.endswith(b"]") else host.rpartition(b":")[0] or host
-    return is_loopback(name.decode("latin-1").strip("[]"))
+def _repeated(headers: HeaderPairs) -> bytes | None:
+    """A header that may be there once only, and is there more often: which of them counts, nobody could say."""
+    names = [name for name, _ in headers]
+    return next((name for name in _ONCE if names.count(name) > 1), None)
 
 
 def _printable(value: bytes) -> str:

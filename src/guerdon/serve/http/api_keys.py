@@ -66,6 +66,7 @@ class ApiKeys:
         self._stamp: _Stamp | None = None
         self._said = ""
         self._next = float("inf")
+        self._generation = 0
         self._digests = self._given
         if self._file is not None:
             try:
@@ -73,6 +74,13 @@ class ApiKeys:
             except OSError as error:
                 raise InputError(f"cannot read the keys file {self._file}: {error.strerror}") from None
             self._next = clock() + _EVERY
+
+    @property
+    def generation(self) -> int:
+        """A number that grows when keys are added or revoked: those let in before are checked again."""
+        if self._clock() >= self._next:
+            self._refresh()
+        return self._generation
 
     def __len__(self) -> int:
         return len(self._digests)
@@ -125,6 +133,7 @@ class ApiKeys:
         self._said = ""
         if fresh != self._digests:
             self._digests = fresh
+            self._generation += 1
             logger.warning("the keys file %s has changed; there are %d keys now", file, len(fresh))
 
     def _load(self, file: Path) -> frozenset[bytes]:
@@ -138,6 +147,11 @@ class ApiKeys:
         if text != self._said:
             self._said = text
             logger.error("the keys file %s is unusable, so the keys before it stay: %s", file, text)
+
+
+def caller_of(headers: RawHeaders) -> tuple[bytes, ...]:
+    """The credentials of a request as they stand, which tell one caller from another."""
+    return tuple(value for name, value in headers if name in (b"authorization", b"x-api-key"))
 
 
 def _check(key: str, what: str) -> None:

@@ -69,11 +69,9 @@ class _OriginMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            headers = dict(scope["headers"])
-            if (
-                b"origin" in headers
-                and (reply := self._pipeline.admission.origin_refusal(headers)) is not None
-            ):
+            headers = scope["headers"]
+            reply = self._pipeline.admission.page_refusal(headers, dict(headers))
+            if reply is not None:
                 await _response(reply)(scope, receive, send)
                 return
         await self._app(scope, receive, send)

@@ -336,7 +336,12 @@ class FastHttpProtocol(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         self.connections.discard(self)
         socket = WebSocketConnection(
-            self.request_pipeline, self.transport, self.url, self.headers, self.client_name
+            self.request_pipeline,
+            self.transport,
+            self.url,
+            self.headers,
+            self.client_name,
+            self.parser.get_method(),
         )
         self.transport.set_protocol(socket)
         socket.begin()

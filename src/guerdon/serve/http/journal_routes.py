@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from guerdon.serve.dispatch.jobs import PendingRequest
 from guerdon.serve.formats import FORMATS
-from guerdon.serve.http.admission import names_loopback
 from guerdon.serve.http.pipeline import RequestPipeline
 from guerdon.serve.http.replies import STOPPING, error_reply
 from guerdon.serve.journal.reader import (
@@ -57,18 +56,11 @@ def add_journal_routes(
 ) -> None:
     """Add ``GET /requests`` and ``POST /requests/replay_last/{n}``."""
 
-    def check(request: Request) -> None:
-        check_caller(request)
-        host = request.headers.get("host", "").lower().encode("latin-1")
-        # A page can have its own name lead to this machine, and then needs no Origin to read what is here.
-        if pipeline.admission.is_open_on_loopback and not names_loopback(host):
-            raise HTTPException(403, "without a key only callers of localhost can read the journal")
-
     @app.get("/requests", tags=["journal"], summary="The last recorded requests, oldest first")
     async def requests(
         request: Request, last: Annotated[int, Query(ge=1, le=_MOST)] = _USUAL
     ) -> list[RequestRecord]:
-        check(request)
+        check_caller(request)
         scheme = request.url.scheme
 
         def read() -> list[dict[str, Any]]:
@@ -83,7 +75,7 @@ def add_journal_routes(
         summary="Score the last recorded requests again on this server; the results are not recorded",
     )
     async def replay_last(request: Request, n: Annotated[int, Path(ge=1, le=_MOST)]) -> list[ReplayedRequest]:
-        check(request)
+        check_caller(request)
         if pipeline.admission.draining:
             raise HTTPException(503, STOPPING, {"Retry-After": "1"})
         return await _replayed(pipeline, journal, n, request.url.scheme)

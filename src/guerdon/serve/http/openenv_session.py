@@ -38,24 +38,34 @@ class OpenEnvSession:
         self._codec = OpenEnvCodec()
         self._messages: deque[bytes] = deque()
         self._busy = False
+        self._waiting_bytes = 0
 
     @property
     def waiting(self) -> int:
         """Messages that wait for those before them."""
         return len(self._messages)
 
+    @property
+    def waiting_bytes(self) -> int:
+        """What these messages take."""
+        return self._waiting_bytes
+
     def receive(self, payload: bytes) -> None:
         """Take a text frame."""
         self._messages.append(payload)
+        self._waiting_bytes += len(payload)
         self._handle_messages()
 
     def _handle_messages(self) -> None:
         while self._messages and not self._busy:
-            command = self._codec.receive(self._messages.popleft())
+            message = self._messages.popleft()
+            self._waiting_bytes -= len(message)
+            command = self._codec.receive(message)
             if command.answer is not None:
                 self._socket.send_text(command.answer)
             elif command.op == "close":
                 self._messages.clear()
+                self._waiting_bytes = 0
                 self._socket.close("", NORMAL)
             else:
                 self._busy = True

@@ -114,13 +114,16 @@ class RequestPipeline:
     def begin(self, inbound: InboundRequest) -> None:
         """Start a request that was let in; its ``send`` is called once, now or later."""
         key = None
+        caller: tuple[bytes, ...] = ()
         for name, value in inbound.headers:
             if name == b"idempotency-key":
                 key = value
+            elif name == b"x-api-key" or name == b"authorization":
+                caller += (value,)
             elif name == b"x-batch-errors":
                 inbound.all_or_nothing = value.lower() == b"fail"
         if key is not None:
-            self._look_up(inbound, (inbound.endpoint.path, key))
+            self._look_up(inbound, (caller if len(self.admission.keys) else (), inbound.endpoint.path, key))
         else:
             inbound.endpoint.dispatcher.submit(inbound)
 

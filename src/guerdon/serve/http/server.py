@@ -38,6 +38,8 @@ from guerdon.serve.runtime import tune_gc, uvloop_factory
 from guerdon.serve.shutdown_report import ShutdownReport
 
 _POLL = 0.02
+_SWEEP_SOCKETS_SECONDS = 1.0
+"""A revoked key ends an idle WebSocket within about this time."""
 _HANDOVER_SECONDS = 5.0
 """How long connections that are kept open are still answered once another process has taken over."""
 
@@ -66,7 +68,12 @@ class HttpServer:
         versions = {mount.name: mount.version for mount in mounts}
         self.pipeline = RequestPipeline(
             self.dispatchers,
-            AdmissionControl(keys, max_body=options.max_body, local=is_loopback(options.host)),
+            AdmissionControl(
+                keys,
+                max_body=options.max_body,
+                local=is_loopback(options.host),
+                hosts=options.allowed_hosts,
+            ),
             metrics=Metrics(versions, self._gauges(self._journal)),
             log=log,
             tracing=self._tracing,
@@ -163,9 +170,15 @@ class HttpServer:
                 dispatcher.close()
 
     async def _sweep(self) -> None:
+        next_sweep = 0.0
         while True:
-            await asyncio.sleep(SWEEP_SECONDS)
+            await asyncio.sleep(_SWEEP_SOCKETS_SECONDS)
             now = time.monotonic()
+            for open_socket in list(self.pipeline.sockets):
+                open_socket.sweep(now)
+            if now < next_sweep:
+                continue
+            next_sweep = now + SWEEP_SECONDS
             for connection in list(self._server.server_state.connections):
                 if isinstance(connection, FastHttpProtocol):
                     connection.sweep(now)

@@ -10,6 +10,7 @@ from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.base import RewardInfo, json_bytes
 from guerdon.serve.formats.v1 import result_of
+from guerdon.serve.http.api_keys import KeyCheck
 from guerdon.serve.http.pipeline import InboundRequest, RequestPipeline
 from guerdon.serve.http.replies import HttpReply
 from guerdon.serve.messages import WorkerReply
@@ -62,8 +63,14 @@ async def _lines(pipeline: RequestPipeline, inbound: AsgiRequest, first: Update)
     assert description is not None
     reward = RewardInfo(description.name, description.version, description.parameters)
     item = first
+    keys = pipeline.admission.keys
+    generation = keys.generation
     try:
         while not isinstance(item, WorkerReply):
+            if keys.generation != generation:
+                generation = keys.generation
+                if keys.check(inbound.headers) is not KeyCheck.OK:
+                    return  # revoked: the stream is cut off
             start, outcomes = item
             yield b"".join(
                 json_bytes({"index": start + i, **result_of(outcome, inbound.sample_ids[start + i], reward)})

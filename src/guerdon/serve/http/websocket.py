@@ -9,6 +9,7 @@ from http import HTTPStatus
 from time import perf_counter
 from urllib.parse import parse_qs
 
+from guerdon.serve.http.api_keys import caller_of
 from guerdon.serve.http.endpoints import RewardEndpoint
 from guerdon.serve.http.openenv_session import OpenEnvSession, is_openenv_message
 from guerdon.serve.http.pipeline import InboundRequest, RequestPipeline
@@ -16,7 +17,6 @@ from guerdon.serve.http.replies import HeaderPairs, HttpReply, error_reply
 from guerdon.serve.http.websocket_frames import (
     CLOSE,
     GOING_AWAY,
-    NORMAL,
     PING,
     TEXT,
     FrameError,
@@ -26,6 +26,7 @@ from guerdon.serve.http.websocket_frames import (
     pong_frame,
     text_frame,
 )
+from guerdon.serve.http.websocket_limits import WebSocketLimits
 
 _MAX_IN_FLIGHT = 512
 """Messages of one socket that may wait for their answers; more are not read until there is room."""
@@ -36,6 +37,7 @@ _TYPE_BYTES = 64
 CLOSE_SECONDS = 2.0
 """How long a client has to take note that the server closes the conversation."""
 _UNREADABLE_SECONDS = 0.5
+_ABSENT = object()
 
 
 class WebSocketConnection(asyncio.Protocol):
@@ -48,14 +50,21 @@ class WebSocketConnection(asyncio.Protocol):
         url: bytes,
         headers: HeaderPairs,
         client: str,
+        method: bytes = b"GET",
     ) -> None:
         self._pipeline, self._transport, self._headers, self.client = pipeline, transport, headers, client
         path, _, query = url.decode("latin-1").partition("?")
-        self._path = path
+        self._path, self._method = path, method
         self._endpoint = pipeline.socket_endpoints.get(path)
         self._session_id = parse_qs(query).get("session", [""])[0][:_SESSION_LENGTH]
-        self._reader = FrameReader(pipeline.admission.max_body)
+        self._admission = pipeline.admission
+        self._caller = caller_of(headers) if len(self._admission.keys) else ()
+        self._reader = FrameReader(self._admission.max_body)
+        self._limits = WebSocketLimits(
+            self._admission, headers, self._reader, transport, self._start_close, self._give_up
+        )
         self._in_flight: dict[InboundRequest, None] = {}
+        self._in_flight_bytes = 0
         self._out: list[bytes] = []
         self._loop = asyncio.get_running_loop()
         self._paused = self._write_paused = self._closing = self._check_scheduled = self._ignores_messages = (
@@ -65,22 +74,24 @@ class WebSocketConnection(asyncio.Protocol):
 
     def begin(self) -> None:
         """Answer the handshake."""
-        by_name = dict(self._headers)
-        accept = accept_of(by_name.get(b"sec-websocket-key", b""))
-        reply = self._pipeline.admission.refusal(self._headers, self._endpoint)
-        if self._endpoint is None:
-            reply = reply or error_reply(404, "not_found", f"no socket is served at {self._path}")
-        elif by_name.get(b"sec-websocket-version") != b"13" or accept is None:
-            version = [(b"sec-websocket-version", b"13")]
-            reply = reply or error_reply(
-                426, "input", "a WebSocket handshake of version 13 is needed", version
-            )
+        reply = self._admission.refusal(self._headers, self._endpoint) or self._handshake_refusal()
+        accept = accept_of(dict(self._headers).get(b"sec-websocket-key", b""))
         if reply is not None or accept is None:
-            self._refuse(reply or error_reply(400, "input", "this is not a handshake"))
+            self._refuse(reply or error_reply(400, "input", "Sec-WebSocket-Key must be 16 bytes in base64"))
             return
         lines = b"upgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: " + accept
         self._transport.write(b"HTTP/1.1 101 Switching Protocols\r\n" + lines + b"\r\n\r\n")
         self._pipeline.sockets.add(self)
+
+    def _handshake_refusal(self) -> HttpReply | None:
+        if self._endpoint is None:
+            return error_reply(404, "not_found", f"no socket is served at {self._path}")
+        if self._method != b"GET":
+            return error_reply(405, "method", "a WebSocket handshake is a GET request", [(b"allow", b"GET")])
+        if dict(self._headers).get(b"sec-websocket-version") != b"13":
+            version = [(b"sec-websocket-version", b"13")]
+            return error_reply(426, "input", "a WebSocket handshake of version 13 is needed", version)
+        return None
 
     def _refuse(self, reply: HttpReply) -> None:
         request_id = self._pipeline.request_id(self._headers)
@@ -97,23 +108,40 @@ class WebSocketConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._unreadable:
             return
+        self._limits.check_key()
         try:
             for kind, payload in self._reader.feed(data):
                 if kind == CLOSE:
-                    self._on_close_frame()
-                    return
+                    self._unreadable = True  # nothing may come after it
+                    self._reader.drop()
+                    self._on_close_frame(payload)
+                    break
                 if self._closing or self._ignores_messages:
                     continue  # read all the same: what lies unread when a socket is closed resets the connection
                 if kind == TEXT:
+                    self._limits.on_message()
                     self._on_text(payload)
-                elif kind == PING:
-                    self._write(pong_frame(payload))
+                else:
+                    self._limits.count_control_frame()
+                    if kind == PING:
+                        self._write(pong_frame(payload))
         except FrameError as error:
-            self._unreadable = True
-            if not self._closing:
-                self._start_close(error.code, error.reason)
+            self._give_up(error.code, error.reason)
             return
+        self._limits.account()
         self._adjust_reading()
+
+    def _give_up(self, code: int, reason: str) -> None:
+        """Close, and read nothing of what still comes."""
+        self._unreadable = True
+        self._reader.drop()
+        self._limits.release()
+        if not self._closing:
+            self._start_close(code, reason)
+
+    def sweep(self, now: float) -> None:
+        """Close a socket whose key was revoked, whose message does not end, or whose client takes no answer."""
+        self._limits.sweep(now, self._paused)
 
     def _on_text(self, payload: bytes) -> None:
         endpoint = self._endpoint
@@ -122,8 +150,10 @@ class WebSocketConnection(asyncio.Protocol):
             return
         inbound = _WebSocketRequest(self, self._pipeline, endpoint, payload)
         self._in_flight[inbound] = None
+        self._in_flight_bytes += len(payload)
         # A client that connects again sends what was not answered again, byte for byte.
-        key = (self._session_id, self._path, len(payload), hash(payload)) if self._session_id else None
+        session = self._session_id
+        key = (self._caller, session, self._path, len(payload), hash(payload)) if session else None
         self._pipeline.begin_with_key(inbound, key)
 
     def _to_session(self, payload: bytes) -> bool:
@@ -141,11 +171,12 @@ class WebSocketConnection(asyncio.Protocol):
         inbound = _SessionRequest(self, self._pipeline, self._endpoint, body)
         inbound.choices, inbound.respond = (choice,), on_reply
         self._in_flight[inbound] = None
+        self._in_flight_bytes += len(body)
         self._pipeline.begin_with_key(inbound, None)
 
     def answer_session(self, inbound: _SessionRequest, reply: HttpReply) -> None:
         """Give OpenEnv's session the reply to its request."""
-        self._in_flight.pop(inbound, None)
+        self._settle(inbound)
         if self._closing:
             return
         inbound.respond(reply)
@@ -154,7 +185,7 @@ class WebSocketConnection(asyncio.Protocol):
 
     def answer(self, inbound: InboundRequest, reply: HttpReply) -> None:
         """Write the frames of a reply."""
-        self._in_flight.pop(inbound, None)
+        self._settle(inbound)
         if self._closing:
             return
         for line in reply.body.split(b"\n"):
@@ -162,14 +193,24 @@ class WebSocketConnection(asyncio.Protocol):
         if self._paused:
             self._adjust_reading()
 
+    def _settle(self, inbound: InboundRequest) -> None:
+        if self._in_flight.pop(inbound, _ABSENT) is None:
+            self._in_flight_bytes -= len(inbound.body)
+
     def _adjust_reading(self) -> None:
         """Read no more while too much is in flight, or while the client does not take its answers."""
         if self._closing:
             return
         dispatcher = self._endpoint.dispatcher if self._endpoint is not None else None
         full = dispatcher is not None and dispatcher.is_full
-        waiting = 0 if self._session is None else self._session.waiting
-        hold = self._write_paused or full or len(self._in_flight) + waiting >= _MAX_IN_FLIGHT
+        session = self._session
+        waiting, waiting_bytes = (0, 0) if session is None else (session.waiting, session.waiting_bytes)
+        hold = (
+            self._write_paused
+            or full
+            or len(self._in_flight) + waiting >= _MAX_IN_FLIGHT
+            or self._in_flight_bytes + waiting_bytes >= self._admission.max_body
+        )
         if hold and not self._paused:
             self._transport.pause_reading()
         elif self._paused and not hold:
@@ -186,10 +227,12 @@ class WebSocketConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._write_paused = True
+        self._limits.on_unread(True)
         self._adjust_reading()
 
     def resume_writing(self) -> None:
         self._write_paused = False
+        self._limits.on_unread(False)
         self._adjust_reading()
 
     # What goes.
@@ -222,13 +265,14 @@ class WebSocketConnection(asyncio.Protocol):
         """Take no more messages; those that come are for the server that the client connects to next."""
         self._ignores_messages = True
 
-    def _on_close_frame(self) -> None:
+    def _on_close_frame(self, payload: bytes) -> None:
         """The client closes the conversation, or has taken note that the server did."""
         if not self._closing:
-            self._start_close(NORMAL, "")
+            code = int.from_bytes(payload[:2], "big") if payload else None
+            self._start_close(code, "")
         self._finish()
 
-    def _start_close(self, code: int, reason: str) -> None:
+    def _start_close(self, code: int | None, reason: str) -> None:
         if self._closing:
             return
         self._write(close_frame(code, reason))
@@ -253,7 +297,9 @@ class WebSocketConnection(asyncio.Protocol):
         self._loop.call_later(CLOSE_SECONDS, self._transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._closing = True
+        self._closing = self._unreadable = True
+        self._reader.drop()
+        self._limits.release()
         self._pipeline.sockets.discard(self)
         for inbound in self._in_flight:
             self._pipeline.abandon(inbound)
