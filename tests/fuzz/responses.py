@@ -6,18 +6,41 @@ from typing import Any
 
 from guerdon import Sample, get_reward_function
 
-_SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 2}}, "required": ["n"]}
-_TRUTHS: dict[str, Any] = {
-    "contains": "Paris",
-    "exact_match": "Paris",
-    "format": None,
-    "json_schema": None,  # it has a column of its own
-    "math": r"\frac{3}{4}",
-    "multiple_choice": "B",
-    "short_answer": "Vistula river",
-    "tool_calls": [{"name": "add", "arguments": {"a": 1}}],
+_ROWS: dict[str, dict[str, Any]] = {
+    "bleu": {"ground_truth": "the cat sat on the mat"},
+    "contains": {"ground_truth": "Paris"},
+    "diversity": {},
+    "exact_match": {"ground_truth": "Paris"},
+    "format": {},
+    "instructions": {
+        "instruction_id_list": [
+            "detectable_format:json_format",
+            "punctuation:no_comma",
+            "startend:quotation",
+            "detectable_format:title",
+            "length_constraints:number_sentences",
+        ],
+        "kwargs": [{}, {}, {}, {}, {"relation": "at least", "num_sentences": 2}],
+    },
+    "json_schema": {
+        "json_schema": {
+            "type": "object",
+            "properties": {"n": {"type": "integer", "multipleOf": 2}},
+            "required": ["n"],
+        }
+    },
+    "keywords": {"keywords": ["Paris", "box"]},
+    "math": {"ground_truth": r"\frac{3}{4}"},
+    "multiple_choice": {"ground_truth": "B"},
+    "number_list": {"ground_truth": "[1, 2.5]"},
+    "reasoning_steps": {},
+    "repetition": {},
+    "rouge": {"ground_truth": "the cat sat on the mat"},
+    "short_answer": {"ground_truth": "Vistula river"},
+    "token_f1": {"ground_truth": "the river Vistula"},
+    "tool_calls": {"ground_truth": [{"name": "add", "arguments": {"a": 1}}]},
 }
-_REWARDS = {name: get_reward_function(name) for name in _TRUTHS}
+_REWARDS = {name: get_reward_function(name) for name in _ROWS}
 
 SEEDS = [
     b"The answer is \\boxed{\\frac{3}{4}}.",
@@ -34,12 +57,11 @@ SEEDS = [
 
 def check(data: bytes) -> None:
     response = data.decode("utf-8", "replace")
-    for name, truth in _TRUTHS.items():
-        row = {"json_schema": _SCHEMA} if name == "json_schema" else {}
-        sample = Sample(
-            messages=[{"role": "assistant", "content": response}], ground_truth=truth, metadata=row
-        )
-        result = _REWARDS[name].evaluate(sample)
+    for name, row in _ROWS.items():
+        truth = row.get("ground_truth")
+        columns = {column: value for column, value in row.items() if column != "ground_truth"}
+        messages = [{"role": "assistant", "content": response}]
+        result = _REWARDS[name].evaluate(Sample(messages=messages, ground_truth=truth, metadata=columns))
         assert result.error is None, f"{name}: {result.error}"
         assert result.score is not None, name
         assert 0 <= result.score <= 1, f"{name}: {result.score}"

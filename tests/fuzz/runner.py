@@ -38,6 +38,7 @@ def fuzz(name: str, seconds: int, runs: int, artifacts: Path) -> None:
         "timeout": HANG_SECONDS,
         "rss_limit_mb": MEMORY_MB,
         "artifact_prefix": f"{artifacts}/",
+        "len_control": 0,
         "print_final_stats": 1,
     }
     flags = [f"-{option}={value}" for option, value in options.items()]
