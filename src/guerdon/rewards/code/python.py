@@ -12,11 +12,13 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from guerdon.sandbox.grading.syntax import alone
+from guerdon.sandbox.grading.syntax import alone, too_long
 
 MAX_SOURCE = 400_000
 """Characters of a program; what is longer is refused before it is parsed."""
-_MAX_COMPILED = 100_000
+MAX_TOKENS = 50_000
+"""Words, signs and line ends of a program; parsing takes about 1 kB for each."""
+_MAX_COMPILED = 50_000
 """Characters of a program that is compiled here; names times functions is what that may cost."""
 _FILE = "<program of a completion>"
 _QUIET = r"<program of a completion>\Z"
@@ -34,7 +36,6 @@ class Broken:
         return self.message if self.line is None else f"{self.message} (line {self.line})"
 
 
-@functools.lru_cache(maxsize=16)
 def parsed(source: str) -> ast.Module | Broken:
     """The syntax tree of a program that compiles, or why it does not.
 
@@ -44,8 +45,14 @@ def parsed(source: str) -> ast.Module | Broken:
     >>> str(parsed("return 1"))
     "'return' outside function (line 1)"
     """
+    return _parsed(source) if len(source) <= _KEPT else _parsed_long(source)
+
+
+def _parse(source: str) -> ast.Module | Broken:
     if len(source) > MAX_SOURCE:
         return Broken(f"the program has {len(source):,} characters, over {MAX_SOURCE:,}")
+    if why := too_long(source, MAX_TOKENS):
+        return Broken(f"the program has {why}")
     _be_quiet()
     try:
         tree = alone(lambda: ast.parse(source, _FILE))
@@ -57,6 +64,12 @@ def parsed(source: str) -> ast.Module | Broken:
         # Zero bytes, lone surrogates, numbers of too many digits, brackets nested too deep.
         return Broken(str(error) or type(error).__name__)
     return tree
+
+
+_KEPT = 20_000
+"""Characters of a program of whose like more than one are kept: their trees take memory."""
+_parsed = functools.lru_cache(maxsize=16)(_parse)
+_parsed_long = functools.lru_cache(maxsize=1)(_parse)
 
 
 def _multiplies(node: ast.AST) -> bool:

@@ -22,7 +22,7 @@ from guerdon.sandbox.grading.assertions import Assertions, read_assertions
 from guerdon.sandbox.grading.cases import AssertTest
 from guerdon.sandbox.grading.live_objects import aliases_of, reason_for_live_objects
 from guerdon.sandbox.grading.operations import NotPlainError
-from guerdon.sandbox.grading.syntax import alone
+from guerdon.sandbox.grading.syntax import alone, too_long
 
 Mode = Literal["calls", "pair", "live"]
 # Modules that test code uses without importing them, because its authors ran it behind the program's imports.
@@ -31,6 +31,10 @@ _TAKEN_FOR_GRANTED = frozenset(
      "itertools", "json", "math", "operator", "random", "re", "string", "sys"}
 )  # fmt: skip
 _MODULE_NAMES = frozenset({"__name__", "__file__", "__doc__", "__builtins__", "__annotations__"})
+_TOKENS = 500_000
+"""Words, signs and line ends of a test's code, which may hold large inputs."""
+_KEPT = 20_000
+"""Characters of a test whose plan is kept for the next sample."""
 _EXPECTING = frozenset({"assertRaises", "assertRaisesRegex", "raises", "suppress"})
 
 
@@ -63,10 +67,10 @@ def plan_assert_test(test: AssertTest) -> AssertPlan:
     'uses an attribute of what the program returned: push'
     """
     extra = tuple(test.proxied)
-    return _plan_assert_test(test.code, test.entry_point, test.setup, extra, test.live_objects)
+    plan = _kept_plan if len(test.code) + len(test.setup) <= _KEPT else _plan_assert_test
+    return plan(test.code, test.entry_point, test.setup, extra, test.live_objects)
 
 
-@lru_cache(maxsize=2048)
 def _plan_assert_test(
     code: str, entry_point: str | None, setup: str, proxied: tuple[str, ...], live_objects: bool | None
 ) -> AssertPlan:
@@ -106,6 +110,9 @@ def _plan_assert_test(
     return AssertPlan("pair", "does more than ask and compare", test_plan, Assertions())
 
 
+_kept_plan = lru_cache(maxsize=2048)(_plan_assert_test)
+
+
 def _guessed(missing: set[str], proxied: Sequence[str], after: Sequence[tuple[str, bool]]) -> str | None:
     """The function under test where nobody named it: what the code uses and does not define."""
     if len(missing) == 1:
@@ -120,6 +127,8 @@ def _guessed(missing: set[str], proxied: Sequence[str], after: Sequence[tuple[st
 
 
 def _parsed(code: str, what: str) -> ast.Module:
+    if why := too_long(code, _TOKENS):
+        raise InputError(f"{what} has {why}")
     try:
         return alone(lambda: ast.parse(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

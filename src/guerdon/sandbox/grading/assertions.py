@@ -28,6 +28,13 @@ from guerdon.sandbox.grading.operations import (
 from guerdon.sandbox.inside import decoding
 
 _CALLS = 1000
+_STEPS = 300_000
+"""What following the code may cost: its loops may be nested, and its functions call each other twice."""
+_SIZE = 4_000_000
+"""Items and characters of a value; one that holds another twice doubles with each line."""
+_TERMS = 100_000
+"""Parts of what is asserted of answers."""
+_ITEMS_A_STEP = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,7 @@ def read_assertions(
 
     ``after`` are functions of the code to be called at its end; true where one takes ``functions[0]``.
     """
+    decoding.begin()
     reader = _AssertionReader(functions)
     try:
         reader.body(tree.body, reader.names)
@@ -92,11 +100,15 @@ def read_assertions(
 @dataclass(frozen=True, slots=True)
 class _Constant:
     value: Any
+    size: int = field(default=1, compare=False)
+    """Items and characters that it has at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Deferred:
     term: _Term
+    size: int = 1
+    """Terms that it consists of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +138,20 @@ class _AssertionReader:
         self.names: _Names = ChainMap({}, dict(self.functions), dict(BUILTINS))
         self.found = Assertions()
         self.level = 0
+        self.left = _STEPS
+        self.texts: dict[ast.expr, str] = {}
 
     def body(self, statements: Sequence[ast.stmt], names: _Names) -> None:
         for statement in statements:
             self.statement(statement, names)
 
+    def charge(self, steps: int) -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise NotPlainError("a long run")
+
     def statement(self, node: ast.stmt, names: _Names) -> None:
+        self.charge(1)
         match node:
             case ast.Assert():
                 self.assertion(node, names)
@@ -147,8 +167,9 @@ class _AssertionReader:
             case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value):
                 self.bind(target, self.value(value, names), names)
             case ast.For(orelse=[]):
-                for item in self.known(node.iter, names):
-                    self.bind(node.target, _Constant(item), names)
+                items = self.known(node.iter, names)
+                for item in items.value:
+                    self.bind(node.target, _Constant(item, items.size), names)
                     self.body(node.body, names)
             case ast.If(orelse=[]) if _is_main(node.test):
                 self.body(node.body, names)
@@ -162,7 +183,7 @@ class _AssertionReader:
     def assertion(self, node: ast.Assert, names: _Names) -> None:
         thing = self.value(node.test, names)
         term = thing.term if isinstance(thing, _Deferred) else _constantly(thing.value)
-        self.found.assertions.append(Assertion(node.lineno, ast.unparse(node.test), term))
+        self.asserted(node, node.test, term)
 
     def imported(self, node: ast.Import | ast.ImportFrom, names: _Names) -> None:
         for alias in node.names:
@@ -186,7 +207,7 @@ class _AssertionReader:
                 if len(items) != len(parts):
                     raise NotPlainError("an uneven assignment")
                 for part, item in zip(parts, items, strict=True):
-                    self.bind(part, _Constant(item), names)
+                    self.bind(part, _Constant(item, thing.size), names)
             case _:
                 raise NotPlainError("an assignment")
 
@@ -201,8 +222,13 @@ class _AssertionReader:
         if not isinstance(thing, _Deferred):
             raise NotPlainError("a call")
         term = thing.term
-        text = ast.unparse(node)
-        self.found.assertions.append(Assertion(node.lineno, text, lambda answers: [term(answers)]))
+        self.asserted(node, node, lambda answers: [term(answers)])
+
+    def asserted(self, node: ast.Assert | ast.Call, shown: ast.expr, term: _Term) -> None:
+        text = self.texts.get(shown)
+        if text is None:
+            text = self.texts[shown] = ast.unparse(shown)
+        self.found.assertions.append(Assertion(node.lineno, text, term))
 
     def inline(self, name: str, arguments: list[_Thing], names: _Names) -> None:
         function = names[name]
@@ -213,6 +239,7 @@ class _AssertionReader:
         plain = not (node.args.vararg or node.args.kwarg or node.args.kwonlyargs or node.args.posonlyargs)
         if not plain or len(given) != len(arguments) or self.level > 20:
             raise NotPlainError("parameters")
+        self.charge(20)
         outer = self.last
         self.last = node.body[-1]
         self.level += 1
@@ -228,16 +255,16 @@ class _AssertionReader:
             return names[node.id]
         return self.value(node, names)
 
-    def known(self, node: ast.expr, names: _Names) -> Any:
+    def known(self, node: ast.expr, names: _Names) -> _Constant:
         thing = self.value(node, names)
         if not isinstance(thing, _Constant):
             raise NotPlainError("an answer in another place than an assertion")
-        return thing.value
+        return thing
 
     def value(self, node: ast.expr, names: _Names) -> _Constant | _Deferred:
         match node:
             case ast.Constant():
-                return _Constant(node.value)
+                return _literal(node.value)
             case ast.Name() | ast.Attribute():
                 thing = self.looked_up(node, names)
                 if isinstance(thing, _Constant | _Deferred) and thing != _Constant(_MATH):
@@ -246,7 +273,9 @@ class _AssertionReader:
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
                 kind = DISPLAYS[type(node)]
                 if all(type(part) is ast.Constant for part in parts):
-                    return _Constant(kind([part.value for part in parts if type(part) is ast.Constant]))
+                    self.charge(len(parts) // 2)
+                    literals = [_literal(part.value) for part in parts if type(part) is ast.Constant]
+                    return self.made(kind([literal.value for literal in literals]), _total(literals))
                 return self.combined(lambda *items: kind(items), parts, names)
             case ast.Dict(keys=keys, values=parts) if None not in keys:
                 count = len(keys)
@@ -288,10 +317,27 @@ class _AssertionReader:
     ) -> _Constant | _Deferred:
         """The function of the parts: at once where all are known, else when the answers are there."""
         things = [self.value(part, names) for part in parts]
-        if all(isinstance(thing, _Constant) for thing in things):
-            return _Constant(function(*(thing.value for thing in things if isinstance(thing, _Constant))))
+        known = [thing for thing in things if isinstance(thing, _Constant)]
+        size = _total(known)
+        self.charge(1 + len(things) // 2 + size // _ITEMS_A_STEP)
+        if len(known) == len(things):
+            return self.made(function(*(thing.value for thing in known)), size)
         terms = _terms(things)
-        return _Deferred(lambda answers: function(*[term(answers) for term in terms]))
+        return self.deferred(lambda answers: function(*[term(answers) for term in terms]), things)
+
+    def made(self, value: Any, size: int) -> _Constant:
+        """What was made of constants of that size. Raises NotPlainError where it is large."""
+        size += len(value) if isinstance(value, range) else 0
+        if size > _SIZE:
+            raise NotPlainError("a large value")
+        return _Constant(value, size)
+
+    def deferred(self, term: _Term, parts: Sequence[_Constant | _Deferred]) -> _Deferred:
+        """What will be made of answers. Raises NotPlainError where there is much to do."""
+        size = _total([part for part in parts if isinstance(part, _Deferred)])
+        if size > _TERMS:
+            raise NotPlainError("a long run")
+        return _Deferred(term, size)
 
     def unary(self, node: ast.UnaryOp, names: _Names) -> _Constant | _Deferred:
         function = UNARY[type(node.op)]
@@ -305,15 +351,23 @@ class _AssertionReader:
         if function is None:
             raise NotPlainError("an operator")
         if isinstance(left, _Constant) and isinstance(right, _Constant):
-            return _Constant(folded(node.op, function, left.value, right.value))
+            size = left.size + right.size
+            whole = [abs(side.value) for side in (left, right) if isinstance(side.value, int)]
+            if isinstance(node.op, ast.Mult) and len(whole) == 1:  # an item repeated
+                size *= max(1, whole[0])
+            self.charge(1 + size // _ITEMS_A_STEP)
+            return self.made(folded(node.op, function, left.value, right.value), size)
         numbers = [side.value for side in (left, right) if isinstance(side, _Constant)]
         if not isinstance(node.op, ast.Add | ast.Sub) or not numbers or type(numbers[0]) not in (int, float):
             raise NotPlainError("arithmetic with answers")
         one, other = _terms([left, right])
-        return _Deferred(lambda answers: function(number(one(answers)), number(other(answers))))
+        return self.deferred(
+            lambda answers: function(number(one(answers)), number(other(answers))), [left, right]
+        )
 
     def boolean(self, node: ast.BoolOp, names: _Names) -> _Constant | _Deferred:
-        terms = _terms([self.value(part, names) for part in node.values])
+        parts = [self.value(part, names) for part in node.values]
+        terms = _terms(parts)
         stops_at = isinstance(node.op, ast.Or)
 
         def decide(answers: Answers) -> Any:
@@ -323,7 +377,7 @@ class _AssertionReader:
                     break
             return result
 
-        return _Deferred(decide)
+        return self.deferred(decide, parts)
 
     def comparison(self, node: ast.Compare, names: _Names) -> _Constant | _Deferred:
         sides = [node.left, *node.comparators]
@@ -348,7 +402,7 @@ class _AssertionReader:
             raise NotPlainError("starred arguments")
         count = len(node.args)
         if isinstance(function, _CandidateFunction):
-            known = [self.known(part, names) for part in parts]
+            known = [self.known(part, names).value for part in parts]
             named = [isinstance(part, ast.Name) for part in parts]
             if any(name and not _is_fixed(value) for name, value in zip(named, known, strict=True)):
                 self.found.shares_values = True
@@ -369,6 +423,14 @@ class _AssertionReader:
         if isinstance(result, _Deferred) and not function.later:
             raise NotPlainError("a function of an answer")
         return result
+
+
+def _total(parts: Sequence[_Constant | _Deferred]) -> int:
+    return 1 + sum(part.size for part in parts)
+
+
+def _literal(value: Any) -> _Constant:
+    return _Constant(value, len(value) if isinstance(value, str | bytes) else 1)
 
 
 def _constantly(value: Any) -> _Term:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from guerdon.sandbox.grading.verdicts import (
     exception_message,
     failed,
     result,
+    shortened,
 )
 from guerdon.sandbox.inside import decoding, encoding
 
@@ -25,6 +27,8 @@ _Replies = Mapping[int, list[Any]]
 _SHARED_LIMITS = frozenset({"output_limit", "memory_limit"})
 _MORE_LINES = 100
 """Lines that are read beyond one for each call."""
+_COMPARING_S = 5.0
+"""Seconds of processor time in which the answers to a test are compared; honest ones take milliseconds."""
 _MANY_ANSWERS = 8 << 20
 """Bytes; a report holds 16 MiB of answers at most, and the last may be cut off."""
 
@@ -87,8 +91,13 @@ def plan_assertions(found: Assertions) -> CallPlan:
             return get
 
         answers = [answer(number) for number in range(len(calls))]
+        ends = time.thread_time() + _COMPARING_S
         for assertion in found.assertions:
             used.clear()
+            if time.thread_time() > ends:
+                raise FailureError(
+                    "the answers take too long to compare", f"{_COMPARING_S} s were not enough"
+                )
             try:
                 holds, why = assertion.holds(answers), "the assertion does not hold"
             except (
@@ -101,7 +110,7 @@ def plan_assertions(found: Assertions) -> CallPlan:
             ) as error:
                 holds, why = False, f"the assertion raised {type(error).__name__}"
             if not holds:
-                returned = ", ".join(f"{asked(n)} returned {_text(value(replies, n))}" for n in used)
+                returned = ", ".join(f"{asked(n)} returned {_text(value(replies, n))}" for n in used[:20])
                 where = f"line {assertion.line} of the test"
                 raise FailureError(f"{where}: {why}", f"{where}: assert {assertion.text}: {why}; {returned}")
 
@@ -176,9 +185,9 @@ def _parse_replies(text: bytes, calls: Sequence[int]) -> _ParsedReplies:
     found = _ParsedReplies([{} for _ in calls])
     # Who writes more lines than were asked for only wants them read.
     lines = sum(calls) + _MORE_LINES
-    for line in text.split(b"\n", lines)[:lines]:
+    for number, line in enumerate(text.split(b"\n", lines)[:lines]):
         try:
-            answer = decoding.loads(line)
+            answer = decoding.loads(line, first=number == 0)
         except decoding.DecodingError:
             continue
         if type(answer) is not list:
@@ -275,7 +284,4 @@ def _shown(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    try:
-        return repr(value)[:1000]
-    except (ValueError, RecursionError, MemoryError):  # an integer of too many digits, a list too deep
-        return "…"
+    return shortened(value)[:1000]

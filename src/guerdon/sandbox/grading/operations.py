@@ -14,6 +14,10 @@ from typing import Any
 from guerdon.sandbox.inside import decoding
 
 _ITEMS = 1_000_000
+_BITS = 100_000
+"""Bits of a product of whole numbers."""
+_WALKED = 100_000
+"""Items of a range that a program returned and the test walks through."""
 
 
 class NotPlainError(Exception):
@@ -54,14 +58,33 @@ def _range(*bounds: Any) -> range:
     return made
 
 
+def _walked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function for what it may walk through: a range may stand for more items than there is memory."""
+
+    def apply(*items: Any, **options: Any) -> Any:
+        for item in items:
+            if isinstance(item, range) and len(item) > _WALKED:
+                raise ValueError("a long range")
+        return function(*items, **options)
+
+    return apply
+
+
+def _is_in(item: Any, items: Any) -> bool:
+    if isinstance(items, range) and type(item) is not int and len(items) > _WALKED:
+        raise ValueError("a long range")  # it is walked through for all but whole numbers
+    return item in items
+
+
 def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> bool:
     return math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)
 
 
 _TO_ANSWERS: Mapping[str, Callable[..., Any]] = {
-    "abs": lambda value: abs(number(value)), "all": all, "any": any, "bool": bool, "len": len, "list": list,
-    "max": max, "min": min, "round": _round, "sorted": sorted, "tuple": tuple, "set": _hashed(set),
-    "frozenset": _hashed(frozenset),
+    "abs": lambda value: abs(number(value)), "all": _walked(all), "any": _walked(any), "bool": bool, "len": len,
+    "list": _walked(list), "max": _walked(max), "min": _walked(min), "round": _round,
+    "sorted": _walked(sorted), "tuple": _walked(tuple), "set": _walked(_hashed(set)),
+    "frozenset": _walked(_hashed(frozenset)),
 }  # fmt: skip
 _TO_KNOWN: Mapping[str, Callable[..., Any]] = {
     "complex": complex, "dict": dict, "float": float, "int": int, "range": _range, "str": str, "sum": sum,
@@ -84,7 +107,7 @@ DISPLAYS: Mapping[type[ast.expr], Callable[[Any], Any]] = {
 COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+    ast.In: _is_in, ast.NotIn: lambda a, b: not _is_in(a, b),
 }  # fmt: skip
 UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.Not: operator.not_, ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
@@ -104,6 +127,9 @@ def folded(op: ast.operator, function: Callable[[Any, Any], Any], left: Any, rig
         size, times = (len(left), right) if isinstance(right, int) else (len(right), left)
         if size * times > _ITEMS:
             raise NotPlainError("a long repetition")
+    whole = isinstance(left, int) and isinstance(right, int)
+    if isinstance(op, ast.Mult) and whole and left.bit_length() + right.bit_length() > _BITS:
+        raise NotPlainError("a large product")
     if isinstance(op, ast.Mod) and not numbers:
         raise NotPlainError("formatted text")
     return function(left, right)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import builtins
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from guerdon.sandbox.execution import Executor, Report, Status
@@ -82,10 +84,35 @@ def exception_message(account: Any) -> tuple[str, str]:
 
 def as_text(value: Any) -> str:
     """A value from a program as text for people, whatever it is: at most ``REVEALED`` characters."""
+    return value[:REVEALED] if isinstance(value, str) else shortened(value)[:REVEALED]
+
+
+def shortened(value: Any) -> str:
+    """The value as Python writes it; of a long one the beginning, so that no more is written than is shown.
+
+    >>> shortened([1, ("x", {2: 3.5})])
+    "[1, ('x', {2: 3.5})]"
+    """
     try:
-        return str(value)[:REVEALED]
+        return repr(_beginning(value, [REVEALED]))
     except (ValueError, RecursionError, MemoryError):  # an integer of too many digits, a list too deep
         return "…"
+
+
+def _beginning(value: Any, left: list[int]) -> Any:
+    """The value without what stands behind so many of its items and characters."""
+    left[0] -= 1
+    if isinstance(value, str | bytes | bytearray):
+        cut = value[: max(0, left[0])]
+        left[0] -= len(cut)
+        return cut
+    if isinstance(value, list | tuple | set | frozenset | deque):
+        items = [_beginning(item, left) for item in islice(value, max(0, left[0])) if left[0] > 0]
+        return items if type(value) is list else type(value)(items)
+    if isinstance(value, dict):
+        pairs = islice(value.items(), max(0, left[0]))
+        return {key: _beginning(item, left) for key, item in pairs if left[0] > 0}
+    return value
 
 
 def _is_exception(name: str) -> bool:

@@ -25,29 +25,40 @@ ATOMS = frozenset({type(None), bool, int, float, str})
 """Types that JSON has itself."""
 ARRAY_TYPE = re.compile(r"[<>|=][biufcU]\d{1,4}")
 """The numpy types that arrays may have."""
-_DIGITS = 4000
+DIGITS = 4000
 """Decimal digits of a decimal."""
+EXPONENT = 10_000
+"""The largest power of ten in a decimal: ``round(Decimal("1e999999999"))`` would write out all of its digits."""
 _HEX_DIGITS = 1_000_000
 _COLLISIONS = 1_000_000
-"""Comparisons that keys with equal hashes may cost, in one value: a hostile set of such keys takes quadratic time.
-"""
+"""Comparisons that keys with equal hashes may cost: a hostile set of such keys takes quadratic time."""
+_EXACT = 50_000
+"""Decimals and fractions: Python compares them slowly with whole numbers."""
+_CONVERSIONS = 10_000_000
+"""Hexadecimal digits of integers times decimals and fractions, since comparing two of them converts the integer."""
+_ROOM = 32 << 20
+"""Bytes that sets and deques may have beyond their items: an empty one has many times its text's."""
+_SET_BYTES = 216
+_DEQUE_BYTES = 624
 
 
 class DecodingError(ValueError):
     """The text is not a value."""
 
 
-def loads(text: bytes, *, arrays: bool = False) -> Any:
+def loads(text: bytes, *, arrays: bool = False, first: bool = True) -> Any:
     """The value of one line of JSON. Raises DecodingError for anything else, never another error.
 
-    An array of numpy becomes nested lists; with ``arrays`` it becomes one again where numpy is loaded.
+    An array of numpy becomes nested lists; with ``arrays`` it becomes one again where numpy is loaded. A line that
+    is not the ``first`` of its program has what the lines before it left of the work that reading may cost.
 
     >>> loads(b'[1, {"tuple": [2.5, "x"]}, {"dict": [3, null]}]')
     [1, (2.5, 'x'), {3: None}]
     """
-    if len(text) > TEXT or text.count(b"[") + text.count(b"{") > 2 * ITEMS:
+    if len(text) > TEXT or text.count(b"[") > ITEMS + 1 or text.count(b"{") > ITEMS + 1:
         raise DecodingError("the value is too large")
-    _patience.left = _COLLISIONS
+    if first:
+        begin()
     try:
         return (_read_with_arrays if arrays else _read)(text.decode("ascii"))
     except DecodingError:
@@ -77,12 +88,28 @@ def _listed(content: Any) -> list[Any]:
 
 
 class _Patience(threading.local):
-    """What is left of ``_COLLISIONS`` for the value that this thread reads."""
+    """What is left for the values that this thread reads."""
 
     left = _COLLISIONS
+    room = _ROOM
+    digits = 0
+    """Hexadecimal digits of integers so far."""
+    exact = 0
+    """Decimals and fractions so far."""
+
+    def check(self) -> None:
+        if self.room < 0:
+            raise DecodingError("too many containers")
+        if self.exact > _EXACT or self.digits * self.exact > _CONVERSIONS:
+            raise DecodingError("too many decimals and fractions, or too large integers beside them")
 
 
 _patience = _Patience()
+
+
+def begin() -> None:
+    """Has this thread read as if it had read nothing so far: what costs most is bounded in all."""
+    _patience.__dict__.clear()
 
 
 def distinct(content: Any) -> list[Any]:
@@ -91,10 +118,13 @@ def distinct(content: Any) -> list[Any]:
     if len(items) > 50:
         hashes = [hash(item) for item in items]
         if len(set(hashes)) < len(items) - 25:
+            # Equal items cost nothing; text tells them apart, since no program knows what it hashes to.
+            unique = list({(type(item), _told(item)): item for item in items}.values())
+            hashes = [hash(item) for item in unique]
             counts = Counter(hashes)
             _patience.left -= sum(
                 counts[known] * _size(item)
-                for known, item in zip(hashes, items, strict=True)
+                for known, item in zip(hashes, unique, strict=True)
                 if counts[known] > 1
             )
             if _patience.left < 0:
@@ -102,13 +132,23 @@ def distinct(content: Any) -> list[Any]:
     return items
 
 
+def _told(item: Any) -> str:
+    return hex(item) if isinstance(item, int) else repr(item)
+
+
 def _size(item: Any) -> int:
     """How long it may take to find that two of its kind are equal."""
-    return 1 + sum(map(_size, item)) if isinstance(item, tuple | frozenset) else 1
+    if isinstance(item, tuple | frozenset):
+        return 1 + sum(map(_size, item))
+    if isinstance(item, int):
+        return 1 + item.bit_length() // 10_000
+    return 20 if isinstance(item, Decimal | Fraction) else 1
 
 
 def _set(content: Any) -> set[Any]:
     items = distinct(content)
+    _patience.room -= _SET_BYTES
+    _patience.check()
     made = set(items)
     if len(made) != len(items):
         raise DecodingError("the set has an item twice")
@@ -127,7 +167,15 @@ def _dict(content: Any) -> dict[Any, Any]:
 def _int(content: Any) -> int:
     if type(content) is not str or len(content) > _HEX_DIGITS:
         raise DecodingError(f"expected an integer of at most {_HEX_DIGITS} hexadecimal digits")
+    _patience.digits += len(content)
+    _patience.check()
     return int(content, 16)
+
+
+def _deque(content: Any) -> deque[Any]:
+    _patience.room -= _DEQUE_BYTES
+    _patience.check()
+    return deque(_listed(content))
 
 
 def _numbers(content: Any, count: int) -> list[Any]:
@@ -138,16 +186,23 @@ def _numbers(content: Any, count: int) -> list[Any]:
 
 
 def _decimal(content: Any) -> Decimal:
-    if type(content) is not str or len(content) > _DIGITS:
-        raise DecodingError(f"expected a decimal of at most {_DIGITS} characters")
+    if type(content) is not str or len(content) > DIGITS:
+        raise DecodingError(f"expected a decimal of at most {DIGITS} characters")
     try:
-        return Decimal(content)
+        made = Decimal(content)
     except InvalidOperation:
         raise DecodingError("no decimal") from None
+    if made.is_finite() and abs(made.adjusted()) > EXPONENT:
+        raise DecodingError(f"expected a decimal with an exponent of at most {EXPONENT}")
+    _patience.exact += 1
+    _patience.check()
+    return made
 
 
 def _fraction(content: Any) -> Fraction:
     numerator, denominator = _numbers(content, 2)
+    _patience.exact += 1
+    _patience.check()
     return Fraction(numerator, denominator)
 
 
@@ -215,7 +270,7 @@ _TAGS: dict[str, Callable[[Any], Any]] = {
     "bytearray": bytearray.fromhex,
     "complex": lambda content: complex(*_numbers(content, 2)),
     "range": lambda content: range(*_numbers(content, 3)),
-    "deque": lambda content: deque(_listed(content)),
+    "deque": _deque,
     "keys": lambda content: dict.fromkeys(distinct(content)).keys(),
     "values": lambda content: dict(enumerate(_listed(content))).values(),
     "items": _items_view,

@@ -18,13 +18,12 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from .decoding import ARRAY_TYPE, ATOMS, ITEMS, TEXT, loads
+from .decoding import ARRAY_TYPE, ATOMS, DIGITS, EXPONENT, ITEMS, TEXT, loads
 
 DEPTH = 128
 """Levels of nesting."""
-_DIGITS = 4000
-"""Decimal digits of an integer that goes as JSON; a longer one is tagged, for JSON reads at most 4,300."""
-_LARGE = 10**_DIGITS
+_LARGE = 10**DIGITS
+"""From here on an integer is tagged, since JSON reads at most 4,300 digits."""
 _ITERATORS: tuple[type, ...] = (map, zip, filter, enumerate, reversed)
 
 
@@ -153,13 +152,22 @@ def _small(items: list[Any], kinds: set[type]) -> bool:
 def _integer(value: Any) -> int:
     number: int = int.__index__(value)
     if not -_LARGE < number < _LARGE:
-        raise EncodingError(f"a {type_name(value)} of more than {_DIGITS} digits")
+        raise EncodingError(f"a {type_name(value)} of more than {DIGITS} digits")
     return number
 
 
 def _of_fraction(_: _Encoder, value: Any, depth: int) -> Any:
     read = Fraction.__dict__
     return {"fraction": [_integer(read[name].__get__(value)) for name in ("_numerator", "_denominator")]}
+
+
+def _of_decimal(_: _Encoder, value: Any, depth: int) -> Any:
+    if Decimal.is_finite(value) and abs(Decimal.adjusted(value)) > EXPONENT:
+        raise EncodingError(f"a decimal with an exponent of more than {EXPONENT}")
+    text = Decimal.__str__(value)
+    if len(text) > DIGITS:
+        raise EncodingError(f"a decimal of more than {DIGITS} characters")
+    return {"decimal": text}
 
 
 def _offset(value: Any) -> Any:
@@ -197,7 +205,7 @@ _BASES: tuple[tuple[type, Callable[[_Encoder, Any, int], Any]], ...] = (
     (type({}.keys()), lambda e, v, d: {"keys": e.items(iter(v), d)}),
     (type({}.values()), lambda e, v, d: {"values": e.items(iter(v), d)}),
     (type({}.items()), lambda e, v, d: {"items": e.items(iter(v), d)}),
-    (Decimal, lambda _, v, d: {"decimal": Decimal.__str__(v)}),
+    (Decimal, _of_decimal),
     (Fraction, _of_fraction),
     (datetime.datetime, _of_datetime),
     (datetime.date, lambda _, v, d: {"date": _fields(v, datetime.date, "year month day")}),
