@@ -13,6 +13,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from guerdon.sandbox.grading.known_values import (
+    ITEMS_A_STEP,
+    Answers,
+    Constant,
+    Deferred,
+    ReadingBudget,
+    Term,
+    constantly,
+    literal,
+    size_of_result,
+    terms_of,
+    total_size,
+)
 from guerdon.sandbox.grading.operations import (
     BINARY,
     BUILTINS,
@@ -24,17 +37,11 @@ from guerdon.sandbox.grading.operations import (
     Safe,
     folded,
     number,
-)  # fmt: skip
+    refuse_identity,
+)
 from guerdon.sandbox.inside import decoding
 
 _CALLS = 1000
-_STEPS = 300_000
-"""What following the code may cost: its loops may be nested, and its functions call each other twice."""
-_SIZE = 4_000_000
-"""Items and characters of a value; one that holds another twice doubles with each line."""
-_TERMS = 100_000
-"""Parts of what is asserted of answers."""
-_ITEMS_A_STEP = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +53,13 @@ class ProgramCall:
     keywords: dict[str, Any]
 
 
-Answers = Sequence[Callable[[], Any]]
-"""For each call a function that returns its value, or raises because there is none."""
-_Term = Callable[[Answers], Any]
-
-
 @dataclass(frozen=True, slots=True)
 class Assertion:
     """What has to hold of the answers."""
 
     line: int
     text: str
-    term: _Term
+    term: Term
 
     def holds(self, answers: Answers) -> bool:
         """Whether it does. Raises what the answers raise, and what the comparison of unlike things does."""
@@ -98,20 +100,6 @@ def read_assertions(
 
 
 @dataclass(frozen=True, slots=True)
-class _Constant:
-    value: Any
-    size: int = field(default=1, compare=False)
-    """Items and characters that it has at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Deferred:
-    term: _Term
-    size: int = 1
-    """Terms that it consists of."""
-
-
-@dataclass(frozen=True, slots=True)
 class _CandidateFunction:
     name: str
 
@@ -121,12 +109,12 @@ class _TestFunction:
     node: ast.FunctionDef
 
 
-_Thing = _Constant | _Deferred | _CandidateFunction | _TestFunction | Safe
+_Thing = Constant | Deferred | _CandidateFunction | _TestFunction | Safe
 _Names = ChainMap[str, _Thing]
 
 
-_MATH: Mapping[str, _Constant | Safe] = {
-    name: thing if isinstance(thing, Safe) else _Constant(thing) for name, thing in MATH.items()
+_MATH: Mapping[str, Constant | Safe] = {
+    name: thing if isinstance(thing, Safe) else Constant(thing) for name, thing in MATH.items()
 }
 
 
@@ -138,20 +126,15 @@ class _AssertionReader:
         self.names: _Names = ChainMap({}, dict(self.functions), dict(BUILTINS))
         self.found = Assertions()
         self.level = 0
-        self.left = _STEPS
+        self.budget = ReadingBudget()
         self.texts: dict[ast.expr, str] = {}
 
     def body(self, statements: Sequence[ast.stmt], names: _Names) -> None:
         for statement in statements:
             self.statement(statement, names)
 
-    def charge(self, steps: int) -> None:
-        self.left -= steps
-        if self.left < 0:
-            raise NotPlainError("a long run")
-
     def statement(self, node: ast.stmt, names: _Names) -> None:
-        self.charge(1)
+        self.budget.charge(1)
         match node:
             case ast.Assert():
                 self.assertion(node, names)
@@ -161,7 +144,7 @@ class _AssertionReader:
             case ast.FunctionDef(decorator_list=[]):
                 names[node.name] = _TestFunction(node)
             case ast.Import() | ast.ImportFrom():
-                self.imported(node, names)
+                _bind_imported(node, names)
             case ast.Assign(targets=[target], value=value):
                 self.bind(target, self.value(value, names), names)
             case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value):
@@ -169,7 +152,7 @@ class _AssertionReader:
             case ast.For(orelse=[]):
                 items = self.known(node.iter, names)
                 for item in items.value:
-                    self.bind(node.target, _Constant(item, items.size), names)
+                    self.bind(node.target, Constant(item, items.size), names)
                     self.body(node.body, names)
             case ast.If(orelse=[]) if _is_main(node.test):
                 self.body(node.body, names)
@@ -182,32 +165,19 @@ class _AssertionReader:
 
     def assertion(self, node: ast.Assert, names: _Names) -> None:
         thing = self.value(node.test, names)
-        term = thing.term if isinstance(thing, _Deferred) else _constantly(thing.value)
+        term = thing.term if isinstance(thing, Deferred) else constantly(thing.value)
         self.asserted(node, node.test, term)
 
-    def imported(self, node: ast.Import | ast.ImportFrom, names: _Names) -> None:
-        for alias in node.names:
-            name = alias.asname or alias.name
-            if isinstance(node, ast.ImportFrom):
-                found = _MATH.get(alias.name) if node.module == "math" else None
-            else:
-                found = _Constant(_MATH) if alias.name == "math" else None
-            names.pop(name, None) if name in names.maps[0] else None
-            if found is not None:
-                names[name] = found
-            elif name in names:
-                raise NotPlainError(f"another {name}")
-
-    def bind(self, target: ast.expr, thing: _Constant | _Deferred, names: _Names) -> None:
+    def bind(self, target: ast.expr, thing: Constant | Deferred, names: _Names) -> None:
         match target:
             case ast.Name(id=name):
                 names[name] = thing
-            case ast.Tuple(elts=parts) | ast.List(elts=parts) if isinstance(thing, _Constant):
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) if isinstance(thing, Constant):
                 items = list(thing.value)
                 if len(items) != len(parts):
                     raise NotPlainError("an uneven assignment")
                 for part, item in zip(parts, items, strict=True):
-                    self.bind(part, _Constant(item, thing.size), names)
+                    self.bind(part, Constant(item, thing.size), names)
             case _:
                 raise NotPlainError("an assignment")
 
@@ -219,12 +189,12 @@ class _AssertionReader:
             self.inline(node.func.id, [self.thing(argument, names) for argument in node.args], names)
             return
         thing = self.value(node, names)
-        if not isinstance(thing, _Deferred):
+        if not isinstance(thing, Deferred):
             raise NotPlainError("a call")
         term = thing.term
         self.asserted(node, node, lambda answers: [term(answers)])
 
-    def asserted(self, node: ast.Assert | ast.Call, shown: ast.expr, term: _Term) -> None:
+    def asserted(self, node: ast.Assert | ast.Call, shown: ast.expr, term: Term) -> None:
         text = self.texts.get(shown)
         if text is None:
             text = self.texts[shown] = ast.unparse(shown)
@@ -239,7 +209,7 @@ class _AssertionReader:
         plain = not (node.args.vararg or node.args.kwarg or node.args.kwonlyargs or node.args.posonlyargs)
         if not plain or len(given) != len(arguments) or self.level > 20:
             raise NotPlainError("parameters")
-        self.charge(20)
+        self.budget.charge(20)
         outer = self.last
         self.last = node.body[-1]
         self.level += 1
@@ -255,27 +225,29 @@ class _AssertionReader:
             return names[node.id]
         return self.value(node, names)
 
-    def known(self, node: ast.expr, names: _Names) -> _Constant:
+    def known(self, node: ast.expr, names: _Names) -> Constant:
         thing = self.value(node, names)
-        if not isinstance(thing, _Constant):
+        if not isinstance(thing, Constant):
             raise NotPlainError("an answer in another place than an assertion")
         return thing
 
-    def value(self, node: ast.expr, names: _Names) -> _Constant | _Deferred:
+    def value(self, node: ast.expr, names: _Names) -> Constant | Deferred:
         match node:
             case ast.Constant():
-                return _literal(node.value)
+                return literal(node.value)
             case ast.Name() | ast.Attribute():
-                thing = self.looked_up(node, names)
-                if isinstance(thing, _Constant | _Deferred) and thing != _Constant(_MATH):
+                thing = _looked_up(node, names)
+                if isinstance(thing, Constant | Deferred) and thing != Constant(_MATH):
                     return thing
                 raise NotPlainError("a function as a value")
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
                 kind = DISPLAYS[type(node)]
                 if all(type(part) is ast.Constant for part in parts):
-                    self.charge(len(parts) // 2)
-                    literals = [_literal(part.value) for part in parts if type(part) is ast.Constant]
-                    return self.made(kind([literal.value for literal in literals]), _total(literals))
+                    self.budget.charge(len(parts) // 2)
+                    literals = [literal(part.value) for part in parts if type(part) is ast.Constant]
+                    return self.budget.constant(
+                        kind([literal.value for literal in literals]), total_size(literals)
+                    )
                 return self.combined(lambda *items: kind(items), parts, names)
             case ast.Dict(keys=keys, values=parts) if None not in keys:
                 count = len(keys)
@@ -303,71 +275,45 @@ class _AssertionReader:
                 return self.call(node, names)
         raise NotPlainError(type(node).__name__)
 
-    def looked_up(self, node: ast.expr, names: _Names) -> _Thing:
-        match node:
-            case ast.Name(id=name) if name in names:
-                return names[name]
-            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
-                if names.get(name) == _Constant(_MATH) and attribute in _MATH:
-                    return _MATH[attribute]
-        raise NotPlainError(ast.unparse(node))
-
     def combined(
         self, function: Callable[..., Any], parts: Sequence[ast.expr], names: _Names
-    ) -> _Constant | _Deferred:
+    ) -> Constant | Deferred:
         """The function of the parts: at once where all are known, else when the answers are there."""
         things = [self.value(part, names) for part in parts]
-        known = [thing for thing in things if isinstance(thing, _Constant)]
-        size = _total(known)
-        self.charge(1 + len(things) // 2 + size // _ITEMS_A_STEP)
+        known = [thing for thing in things if isinstance(thing, Constant)]
+        size = total_size(known)
+        self.budget.charge(1 + len(things) // 2 + size // ITEMS_A_STEP)
         if len(known) == len(things):
-            return self.made(function(*(thing.value for thing in known)), size)
-        terms = _terms(things)
-        return self.deferred(lambda answers: function(*[term(answers) for term in terms]), things)
+            return self.budget.constant(function(*(thing.value for thing in known)), size)
+        terms = terms_of(things)
+        return self.budget.deferred(lambda answers: function(*[term(answers) for term in terms]), things)
 
-    def made(self, value: Any, size: int) -> _Constant:
-        """What was made of constants of that size. Raises NotPlainError where it is large."""
-        size += len(value) if isinstance(value, range) else 0
-        if size > _SIZE:
-            raise NotPlainError("a large value")
-        return _Constant(value, size)
-
-    def deferred(self, term: _Term, parts: Sequence[_Constant | _Deferred]) -> _Deferred:
-        """What will be made of answers. Raises NotPlainError where there is much to do."""
-        size = _total([part for part in parts if isinstance(part, _Deferred)])
-        if size > _TERMS:
-            raise NotPlainError("a long run")
-        return _Deferred(term, size)
-
-    def unary(self, node: ast.UnaryOp, names: _Names) -> _Constant | _Deferred:
+    def unary(self, node: ast.UnaryOp, names: _Names) -> Constant | Deferred:
         function = UNARY[type(node.op)]
         if isinstance(node.op, ast.Not):
             return self.combined(function, [node.operand], names)
         return self.combined(lambda value: function(number(value)), [node.operand], names)
 
-    def binary(self, node: ast.BinOp, names: _Names) -> _Constant | _Deferred:
+    def binary(self, node: ast.BinOp, names: _Names) -> Constant | Deferred:
         left, right = self.value(node.left, names), self.value(node.right, names)
         function = BINARY.get(type(node.op))
         if function is None:
             raise NotPlainError("an operator")
-        if isinstance(left, _Constant) and isinstance(right, _Constant):
-            size = left.size + right.size
-            whole = [abs(side.value) for side in (left, right) if isinstance(side.value, int)]
-            if isinstance(node.op, ast.Mult) and len(whole) == 1:  # an item repeated
-                size *= max(1, whole[0])
-            self.charge(1 + size // _ITEMS_A_STEP)
-            return self.made(folded(node.op, function, left.value, right.value), size)
-        numbers = [side.value for side in (left, right) if isinstance(side, _Constant)]
+        if isinstance(left, Constant) and isinstance(right, Constant):
+            size = size_of_result(node.op, left, right)
+            self.budget.charge(1 + size // ITEMS_A_STEP)
+            return self.budget.constant(folded(node.op, function, left.value, right.value), size)
+        numbers = [side.value for side in (left, right) if isinstance(side, Constant)]
         if not isinstance(node.op, ast.Add | ast.Sub) or not numbers or type(numbers[0]) not in (int, float):
             raise NotPlainError("arithmetic with answers")
-        one, other = _terms([left, right])
-        return self.deferred(
+        one, other = terms_of([left, right])
+        return self.budget.deferred(
             lambda answers: function(number(one(answers)), number(other(answers))), [left, right]
         )
 
-    def boolean(self, node: ast.BoolOp, names: _Names) -> _Constant | _Deferred:
+    def boolean(self, node: ast.BoolOp, names: _Names) -> Constant | Deferred:
         parts = [self.value(part, names) for part in node.values]
-        terms = _terms(parts)
+        terms = terms_of(parts)
         stops_at = isinstance(node.op, ast.Or)
 
         def decide(answers: Answers) -> Any:
@@ -377,25 +323,20 @@ class _AssertionReader:
                     break
             return result
 
-        return self.deferred(decide, parts)
+        return self.budget.deferred(decide, parts)
 
-    def comparison(self, node: ast.Compare, names: _Names) -> _Constant | _Deferred:
+    def comparison(self, node: ast.Compare, names: _Names) -> Constant | Deferred:
         sides = [node.left, *node.comparators]
         functions = [COMPARE[type(op)] for op in node.ops]
-        for op, one, other in zip(node.ops, sides, sides[1:], strict=False):
-            if isinstance(op, ast.Is | ast.IsNot) and not any(
-                isinstance(side, ast.Constant) and (side.value is None or type(side.value) is bool)
-                for side in (one, other)
-            ):
-                raise NotPlainError("identity")
+        refuse_identity(node.ops, sides)
 
         def compare(*items: Any) -> Any:
             return all(f(a, b) for f, a, b in zip(functions, items, items[1:], strict=False))
 
         return self.combined(compare, sides, names)
 
-    def call(self, node: ast.Call, names: _Names) -> _Constant | _Deferred:
-        function = self.looked_up(node.func, names)
+    def call(self, node: ast.Call, names: _Names) -> Constant | Deferred:
+        function = _looked_up(node.func, names)
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
         keys = [keyword.arg for keyword in node.keywords]
         if None in keys or any(isinstance(part, ast.Starred) for part in parts):
@@ -411,7 +352,7 @@ class _AssertionReader:
             number = len(self.found.calls)
             keywords = dict(zip(keys, known[count:], strict=True))
             self.found.calls.append(ProgramCall(function.name, known[:count], keywords))  # type: ignore[arg-type]
-            return _Deferred(lambda answers: answers[number]())
+            return Deferred(lambda answers: answers[number]())
         if not isinstance(function, Safe):
             raise NotPlainError("a call")
         apply = function.apply
@@ -420,25 +361,33 @@ class _AssertionReader:
             parts,
             names,
         )
-        if isinstance(result, _Deferred) and not function.later:
+        if isinstance(result, Deferred) and not function.later:
             raise NotPlainError("a function of an answer")
         return result
 
 
-def _total(parts: Sequence[_Constant | _Deferred]) -> int:
-    return 1 + sum(part.size for part in parts)
+def _looked_up(node: ast.expr, names: _Names) -> _Thing:
+    match node:
+        case ast.Name(id=name) if name in names:
+            return names[name]
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+            if names.get(name) == Constant(_MATH) and attribute in _MATH:
+                return _MATH[attribute]
+    raise NotPlainError(ast.unparse(node))
 
 
-def _literal(value: Any) -> _Constant:
-    return _Constant(value, len(value) if isinstance(value, str | bytes) else 1)
-
-
-def _constantly(value: Any) -> _Term:
-    return lambda _: value
-
-
-def _terms(things: Sequence[_Constant | _Deferred]) -> list[_Term]:
-    return [thing.term if isinstance(thing, _Deferred) else _constantly(thing.value) for thing in things]
+def _bind_imported(node: ast.Import | ast.ImportFrom, names: _Names) -> None:
+    for alias in node.names:
+        name = alias.asname or alias.name
+        if isinstance(node, ast.ImportFrom):
+            found = _MATH.get(alias.name) if node.module == "math" else None
+        else:
+            found = Constant(_MATH) if alias.name == "math" else None
+        names.pop(name, None) if name in names.maps[0] else None
+        if found is not None:
+            names[name] = found
+        elif name in names:
+            raise NotPlainError(f"another {name}")
 
 
 def _is_fixed(value: Any) -> bool:

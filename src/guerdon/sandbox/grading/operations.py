@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -133,3 +133,13 @@ def folded(op: ast.operator, function: Callable[[Any, Any], Any], left: Any, rig
     if isinstance(op, ast.Mod) and not numbers:
         raise NotPlainError("formatted text")
     return function(left, right)
+
+
+def refuse_identity(ops: Sequence[ast.cmpop], sides: Sequence[ast.expr]) -> None:
+    """Raises NotPlainError for ``is`` between other things than None and truth values."""
+    for op, one, other in zip(ops, sides, sides[1:], strict=False):
+        if isinstance(op, ast.Is | ast.IsNot) and not any(
+            isinstance(side, ast.Constant) and (side.value is None or type(side.value) is bool)
+            for side in (one, other)
+        ):
+            raise NotPlainError("identity")

@@ -119,7 +119,7 @@ def distinct(content: Any) -> list[Any]:
         hashes = [hash(item) for item in items]
         if len(set(hashes)) < len(items) - 25:
             # Equal items cost nothing; text tells them apart, since no program knows what it hashes to.
-            unique = list({(type(item), _told(item)): item for item in items}.values())
+            unique = list({(type(item), _spelled(item)): item for item in items}.values())
             hashes = [hash(item) for item in unique]
             counts = Counter(hashes)
             _patience.left -= sum(
@@ -132,7 +132,7 @@ def distinct(content: Any) -> list[Any]:
     return items
 
 
-def _told(item: Any) -> str:
+def _spelled(item: Any) -> str:
     return hex(item) if isinstance(item, int) else repr(item)
 
 
