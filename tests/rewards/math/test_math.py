@@ -268,7 +268,7 @@ def test_the_reason_names_both() -> None:
 
 
 @pytest.mark.sample(1, seconds=2)
-@pytest.mark.parametrize("answer", ["9^{9^9}", "9^{9^{9^9}}", r"(10^{10^{10}})!", r"\gcd(9^{9^9}, 3)"])
+@pytest.mark.parametrize("answer", [r"\gcd(9^{9^9}, 3)", r"\gcd(9^{9^{9^9}}, 3)"])
 def test_what_never_ends_fails_at_the_deadline_and_costs_no_other_sample(answer: str) -> None:
     rows = rows_of([(box("5"), "5", ""), (box(answer), "5", ""), (box("4"), "5", "")])
     scores = guerdon.score(math, rows, timeout=2, workers=1)

@@ -252,10 +252,9 @@ def test_a_parameter_that_makes_no_sense_is_an_error(parameters: Mapping[str, An
 
 
 @pytest.mark.parametrize("answer", TOO_LARGE, ids=lambda answer: answer[:20])
-def test_what_is_too_large_to_evaluate_fails_at_once(answer: str) -> None:
+def test_what_is_too_large_to_evaluate_is_decided_at_once(answer: str) -> None:
     started = time.process_time()
-    with pytest.raises(DeadlineError, match="cannot be evaluated"):
-        math.func(box(answer), "5")
+    assert math.func(box(answer), "5").score == 0
     with pytest.raises(DeadlineError, match="ground truth"):
         math.func(box("5"), answer)
     assert time.process_time() - started < 5
