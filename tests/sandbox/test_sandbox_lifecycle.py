@@ -20,7 +20,10 @@ from pathlib import Path
 import pytest
 
 from guerdon.sandbox import NO_VERDICT, Execution, Limits, Sandbox
+from guerdon.sandbox.execution import SandboxJob, Tier
 from guerdon.sandbox.isolation import tiers
+from guerdon.sandbox.local import pool, server
+from guerdon.sandbox.local.environment import Spec
 from support.marks import some_of
 
 TIERS = ("native", "bubblewrap", "landlock", "none")
@@ -28,9 +31,9 @@ GONE_S = 10.0
 
 
 @pytest.fixture(params=TIERS)
-def tier(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    if name != "none" and not tiers.examine(name).available:  # type: ignore[arg-type]
+def tier(request: pytest.FixtureRequest) -> Tier:
+    name: Tier = request.param
+    if name != "none" and not tiers.examine(name).available:
         pytest.skip(f"no {name} tier on this machine")
     return name
 
@@ -93,6 +96,45 @@ def test_an_idle_fork_server_that_was_killed_is_replaced(tier: str) -> None:
             done = sandbox.run(f"print({number})")
             assert (done.status, done.stdout) == ("ok", f"{number}\n")
             kill(forkers())
+
+
+def test_the_next_program_does_not_suffer_from_idle_fork_servers_that_are_gone(tier: str) -> None:
+    with Sandbox(tier, workers=3) as sandbox:
+        list(sandbox.map(["import time; time.sleep(0.3)"] * 3))
+        kill(forkers())
+        assert [done.status for done in sandbox.map(["pass"] * 3)] == ["ok"] * 3
+
+
+LEAVES_MUCH = """
+import os
+for n in range(900):
+    os.mkdir("d" * 200)
+    os.chdir("d" * 200)
+print("done")
+"""
+
+
+def test_a_verdict_does_not_wait_for_the_working_directory_to_be_emptied(tier: Tier) -> None:
+    handle = server.ForkServerHandle(Spec(tier))
+    try:
+        for program, leaves_something in ((LEAVES_MUCH, True), ("import os; print(os.listdir())", False)) * 2:
+            report = handle.do(SandboxJob(kind="program", program=program.encode()))
+            assert report.status in ("ok", "killed")
+            assert leaves_something or report.stdout == b"[]\n"
+            assert handle.cleaning is leaves_something
+    finally:
+        handle.close()
+
+
+def test_a_fork_server_that_empties_for_too_long_is_replaced(
+    tier: Tier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "CLEAN_S", 0.0)
+    with Sandbox(tier, workers=1) as sandbox:
+        for _ in range(3):
+            assert sandbox.run(LEAVES_MUCH).status in ("ok", "killed")
+        assert sandbox.run("import os; print(os.listdir())").stdout == "[]\n"
+    assert not forkers()
 
 
 @pytest.mark.sample(2, seconds=2)

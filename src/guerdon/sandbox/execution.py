@@ -77,6 +77,12 @@ class SandboxJob:
     total_wall_s: float | None = None
     """Seconds by the clock for all steps together; None for as many as the limits of the steps add up to."""
 
+    @property
+    def longest_s(self) -> float:
+        """Seconds by the clock that it may take."""
+        all_steps = self.limits.wall_s * self.steps
+        return all_steps if self.total_wall_s is None else min(all_steps, self.total_wall_s)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:

@@ -91,7 +91,11 @@ class _BudgetedExecutor:
 
     def _tried(self, job: SandboxJob) -> Report:
         report = self.executor.execute(job)
-        return self.executor.execute(job) if report.status == "worker_lost" else report
+        left = job.longest_s - report.wall_s
+        if report.status != "worker_lost" or left <= 0:
+            return report
+        # Both together take no longer than one may.
+        return self.executor.execute(replace(job, total_wall_s=left) if report.wall_s else job)
 
 
 def _results(

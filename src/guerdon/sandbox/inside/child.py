@@ -174,19 +174,22 @@ def wait_and_run(direct: _socket.socket, channel: _socket.socket, context: Serve
         role: Role = "calls" if request.kind == "calls" else "program"
         _settle(request, context, role)
         os.close(context.folder)
-        texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
         if watched:
             rights = array.array("i", watched)
             channel.sendmsg((seen,), ((socket.SOL_SOCKET, socket.SCM_RIGHTS, rights),))
         else:
             channel.send(seen)
+        # From here on what fails is the program's, such as a source that is larger than its memory.
         channel.close()
+        texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
         # Not before: it also bounds how many descriptors of its user may be on their way when it sends some.
         _limit(context, resource.RLIMIT_NOFILE, MAX_OPEN, MAX_OPEN)
         _start(role, texts, given.get("a"), None, context.box)
     except BaseException as error:  # whatever it was, a fork must not fall back into the server's own loop
         if channel.fileno() >= 0:
-            channel.send(REFUSED + str(error).encode())
+            channel.send(REFUSED + str(error).encode("utf-8", "replace"))
+        else:
+            os.write(2, f"{type(error).__name__}\n".encode())
     finally:
         os._exit(1)
 

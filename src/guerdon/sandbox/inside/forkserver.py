@@ -17,13 +17,17 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TypeVar
 
 from . import child, kernel, scratch
 from .child import Role, ServerContext
-from .request import MAX_LENGTH, REFUSED, JobRequest, RunOutcome
+from .request import CLEAN, MAX_LENGTH, REFUSED, JobRequest, RunOutcome
 
 LOOK_S = 0.02
 """Seconds between two looks at scratch files that no file system bounds."""
+Made = TypeVar("Made")
+FORK_S = 3.0
+"""Seconds in which a fork is tried again: other programs of the same user may have all processes for a moment."""
 
 
 class Spare:
@@ -36,10 +40,15 @@ class Spare:
 
     def __init__(self, fork: Callable[[], int], direct: _socket.socket, context: ServerContext) -> None:
         self.channel, theirs = _socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.pid = fork()
-        if self.pid == 0:
-            child.wait_and_run(direct, theirs, context)
-        theirs.close()
+        try:
+            self.pid = fork()
+            if self.pid == 0:
+                child.wait_and_run(direct, theirs, context)
+        except OSError:
+            self.channel.close()
+            raise
+        finally:
+            theirs.close()
 
 
 class ForkServer:
@@ -76,8 +85,9 @@ class ForkServer:
 
     def serve(self) -> None:
         """Answers one request after the other; returns when there is nobody left to answer."""
-        spare = self._spare()
+        spare: Spare | None = None
         while True:
+            spare = spare or self._retried(self._spare)
             channel = spare.channel
             self.events.register(channel, select.POLLIN)
             ready = dict(self.events.poll())
@@ -94,7 +104,7 @@ class ForkServer:
             channel.close()
             if data.startswith(REFUSED):
                 _, status, _ = os.wait4(spare.pid, 0)
-                spare = self._spare()
+                spare = None
                 why = data[len(REFUSED) :].decode("utf-8", "replace")
                 self.control.send(RunOutcome(status, 0.0, 0.0, 0, f"it could not be started: {why}").packed())
                 continue
@@ -103,23 +113,40 @@ class ForkServer:
                 # It would be ended with everything else when the run is over.
                 os.kill(spare.pid, signal.SIGKILL)
                 os.waitpid(spare.pid, 0)
+                spare = None
                 answer = GroupRun(self, request, self._fork(request)).done()
-                spare = self._spare()
             else:
                 run = ProcessRun(self, request, [spare.pid])
-                # The next is made while this one is at work.
-                spare = self._spare()
+                try:
+                    # The next is made while this one is at work.
+                    spare = self._spare()
+                except OSError:  # this one may have what it takes; the next is made when it has ended
+                    spare = None
                 answer = run.done()
             for descriptor in descriptors:
                 os.close(descriptor)
-            box = self.context.box
-            if os.listdir(box) and not scratch.empty(box):
-                # What cannot be cleaned is not handed to the next program.
-                return
-            self.control.send(answer.packed())
+            folder = self.context.folder
+            left = not scratch.is_empty(folder)
+            # Before it is emptied, which may take as long as the program made it take.
+            self.control.send(answer.packed(left=left))
+            if left:
+                if not scratch.empty(folder):
+                    # What cannot be cleaned is not handed to the next program.
+                    return
+                self.control.send(CLEAN)
 
     def _spare(self) -> Spare:
         return Spare(self.fork, self.direct, self.context)
+
+    def _retried(self, make: Callable[[], Made]) -> Made:
+        deadline = time.monotonic() + FORK_S
+        while True:
+            try:
+                return make()
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(LOOK_S)
 
     def _fork(self, request: JobRequest) -> list[int]:
         pair = socket.socketpair() if request.kind == "pair" else None
@@ -131,7 +158,7 @@ class ForkServer:
             roles = [(request.kind, None)]
         pids = []
         for role, channel in roles:
-            pid = self.fork()
+            pid = self._retried(self.fork)
             if pid == 0:
                 child.run(request, self.context, role, channel)
             pids.append(pid)

@@ -28,9 +28,7 @@ def stay_behind(box: str) -> None:
                 with suppress(ProcessLookupError):
                     os.kill(child, signal.SIGKILL)
             os.wait()
-    if scratch.empty(box):
-        with suppress(OSError):
-            os.rmdir(box)
+    scratch.remove(box)
     os._exit(0)
 
 

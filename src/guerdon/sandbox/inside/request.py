@@ -13,9 +13,11 @@ MAX_LENGTH = 64 * 1024
 MAX_DESCRIPTORS = 12
 REFUSED = b"\xff"
 """A message begins with it where a program could not be started; the reason follows."""
+CLEAN = b"clean"
+"""What is said when the working directory of a run is empty after an outcome that said it was not."""
 _NAMES = 16
 _FORM = struct.Struct(f"=BddQQQII{_NAMES}s")
-_OUTCOME = struct.Struct("=iddQ")
+_OUTCOME = struct.Struct("=iddQ?")
 
 
 class JobRequest:
@@ -109,16 +111,18 @@ class RunOutcome(NamedTuple):
     reason: str = ""
     """Why the run was ended before it ended itself."""
     detail: str = ""
+    left: bool = False
+    """Whether something is left in the working directory; ``CLEAN`` follows once it is gone."""
 
-    def packed(self) -> bytes:
+    def packed(self, *, left: bool = False) -> bytes:
         """As bytes."""
-        status, cpu_s, wall_s, memory_kb, reason, detail = self
-        head = _OUTCOME.pack(status, cpu_s, wall_s, memory_kb)
+        status, cpu_s, wall_s, memory_kb, reason, detail, _ = self
+        head = _OUTCOME.pack(status, cpu_s, wall_s, memory_kb, left)
         return head + f"{reason}\n{detail}".encode() if reason or detail else head
 
     @classmethod
     def unpacked(cls, data: bytes) -> RunOutcome:
         """The answer that was packed."""
         reason, _, detail = data[_OUTCOME.size :].decode("utf-8", "replace").partition("\n")
-        status, cpu_s, wall_s, memory_kb = _OUTCOME.unpack_from(data)
-        return cls(status, cpu_s, wall_s, memory_kb, reason, detail)
+        status, cpu_s, wall_s, memory_kb, left = _OUTCOME.unpack_from(data)
+        return cls(status, cpu_s, wall_s, memory_kb, reason, detail, left)

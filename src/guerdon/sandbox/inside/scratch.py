@@ -15,6 +15,7 @@ from contextlib import suppress
 
 MAX_ENTRIES = 4096
 MAX_COLLECTED = 256 << 20
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 """What is said of a folder that was removed or replaced in the meantime."""
 
@@ -29,7 +30,9 @@ def within(box: str, size: int) -> bool:
                     entries += 1
                     if entry.is_dir(follow_symlinks=False):
                         open_folders.append(entry.path)
-                    else:
+                        continue
+                    # One that is removed meanwhile must not hide those after it.
+                    with suppress(FileNotFoundError):
                         used += entry.stat(follow_symlinks=False).st_blocks * 512
         except OSError as error:
             if error.errno not in _GONE:
@@ -41,44 +44,125 @@ def within(box: str, size: int) -> bool:
     return True
 
 
-def empty(box: str) -> bool:
-    """Removes all that lies in the folder; whether that worked."""
+def empty(folder: int) -> bool:
+    """Removes all that lies in the folder of this descriptor; whether that worked.
+
+    Goes from folder to folder by descriptors and never by a path or a link, and moves nothing, which Landlock's
+    first version forbids. One descriptor is open at a time, however deep it goes. Other file systems are left alone.
+    """
+    here = -1
     try:
-        # A number that is never given twice: what is moved up must not meet what a program named so.
-        moved = 0
-        while left := os.listdir(box):
-            for name in left:
-                moved = _remove(box, os.path.join(box, name), moved)
+        _open_up(folder)
+        here = os.open(".", _FOLDER, dir_fd=folder)
+        device = os.fstat(here).st_dev
+        above: list[tuple[tuple[int, int], str]] = []
+        while True:
+            _open_up(here)
+            if name := _first_full(here, device):
+                above.append((_identity(here), name))
+                here = _replaced(here, _entered(here, name, device))
+            elif above:
+                known, name = above.pop()
+                here = _replaced(here, os.open("..", _FOLDER, dir_fd=here))
+                if _identity(here) != known:
+                    return False
+                os.rmdir(name, dir_fd=here)
+            else:
+                return True
     except OSError:
         return False
+    finally:
+        if here >= 0:
+            os.close(here)
+
+
+def remove(path: str) -> bool:
+    """Removes a folder of that path, which is no link, and all that lies in it; whether that worked."""
+    try:
+        folder = os.open(path, _FOLDER)
+    except OSError:
+        return False
+    try:
+        if not empty(folder):
+            return False
+        os.rmdir(path)
+    except OSError:
+        return False
+    finally:
+        os.close(folder)
     return True
 
 
-def _remove(box: str, path: str, moved: int) -> int:
-    """Removes a file or an empty folder. What a folder holds comes to the top first, where it is removed in
-    turn, so that no path grows long. Returns the number of the next that is moved up."""
-    if not stat.S_ISDIR(os.lstat(path).st_mode):
-        os.unlink(path)
-        return moved
-    _open_up(path)
-    for name in os.listdir(path):
-        below = os.path.join(path, name)
-        if not stat.S_ISDIR(os.lstat(below).st_mode):
-            os.unlink(below)
-            continue
-        # Moving a folder writes to it.
+def is_empty(folder: int) -> bool:
+    """Whether nothing lies in the folder of this descriptor. Reads no more than that takes."""
+    with os.scandir(folder) as found:
+        return next(found, None) is None
+
+
+def _replaced(here: int, other: int) -> int:
+    os.close(here)
+    return other
+
+
+def _identity(folder: int) -> tuple[int, int]:
+    about = os.fstat(folder)
+    return about.st_dev, about.st_ino
+
+
+def _first_full(folder: int, device: int, *, looks_below: bool = True) -> str:
+    """Removes files and empty folders, and what holds nothing but those, until there is a folder that holds more:
+    its name."""
+    while True:
+        removed = 0
+        with os.scandir(folder) as found:
+            for entry in found:
+                removed += 1
+                if not entry.is_dir(follow_symlinks=False):
+                    os.unlink(entry.name, dir_fd=folder)
+                elif not _removed(folder, entry.name, device, looks_below=looks_below):
+                    return entry.name
+        # A file system may leave names out while others are removed.
+        if not removed:
+            return ""
+
+
+def _removed(folder: int, name: str, device: int, *, looks_below: bool) -> bool:
+    try:
+        os.rmdir(name, dir_fd=folder)
+        return True
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+    if not looks_below:
+        return False
+    below = _entered(folder, name, device)
+    try:
         _open_up(below)
-        while os.path.lexists(above := os.path.join(box, f".up-{moved}")):
-            moved += 1
-        os.rename(below, above)
-    os.rmdir(path)
-    return moved
+        if _first_full(below, device, looks_below=False):
+            return False
+    finally:
+        os.close(below)
+    os.rmdir(name, dir_fd=folder)
+    return True
 
 
-def _open_up(folder: str) -> None:
+def _entered(folder: int, name: str, device: int) -> int:
+    """A descriptor of the folder of that name."""
+    try:
+        below = os.open(name, _FOLDER, dir_fd=folder)
+    except PermissionError:
+        os.chmod(name, 0o700, dir_fd=folder)
+        below = os.open(name, _FOLDER, dir_fd=folder)
+    if os.fstat(below).st_dev != device:
+        os.close(below)
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+    return below
+
+
+def _open_up(folder: int) -> None:
     """Makes a folder its owner's own, whatever rights the program that made it left out."""
-    if os.stat(folder).st_mode & 0o700 != 0o700:
-        os.chmod(folder, 0o700)
+    if os.fstat(folder).st_mode & 0o700 != 0o700:
+        os.fchmod(folder, 0o700)
 
 
 def _named(box: str, names: Sequence[str]) -> list[str]:

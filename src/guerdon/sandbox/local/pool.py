@@ -5,14 +5,25 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from contextlib import suppress
+from dataclasses import replace
 
 from guerdon.sandbox.execution import Report, SandboxJob
 from guerdon.sandbox.local.environment import Spec
-from guerdon.sandbox.local.server import ForkServerHandle, ServerLostError, UnavailableError
+from guerdon.sandbox.local.server import (
+    ForkServerHandle,
+    ServerGoneError,
+    ServerLostError,
+    UnavailableError,
+)
 
 TRIES = 2
 """How often a job is run whose fork server was lost. A program has no effect beyond its run, so it may be."""
 
+CLEAN_S = 0.5
+"""Seconds that a job waits for a working directory to be emptied; then another server takes it."""
+_MOST = 0.8
+"""The share of its time that a second try must have had, to be held against the program."""
 _POLL_S = 0.2
 """Seconds between two looks for a permit while one waits."""
 
@@ -36,21 +47,40 @@ class Pool:
         self._idle: list[ForkServerHandle] = []
         self._permits: weakref.WeakSet[_Permit] = weakref.WeakSet()
         """Of the jobs at work. Held by the calls alone: one that is interrupted anywhere gives up its permit."""
+        self._retiring: list[threading.Thread] = []
+        """Those that end servers which nobody waits for."""
         self._closed = False
         weakref.finalize(self, _close_all, self._idle)
         _POOLS.add(self)
 
     def do(self, spec: Spec, job: SandboxJob) -> Report:
         """Runs a job on a server of that kind. Never raises for what became of it: see the report's status."""
-        lost = ""
-        for _ in range(TRIES):
+        lost, left = "", job.longest_s
+        for number in range(TRIES):
+            again = number > 0
             try:
-                return self._try(spec, job)
+                # All tries together take no longer than one may.
+                report = self._begun(spec, replace(job, total_wall_s=left) if again else job)
             except UnavailableError as error:
                 return Report(status="unavailable", detail=str(error), tier=spec.tier)
             except ServerLostError as error:
                 lost = str(error)
-        return Report(status="worker_lost", detail=lost, tier=spec.tier)
+                left -= error.after_s
+                if left <= 0:
+                    break
+                continue
+            if again and report.status == "timeout" and left <= report.wall_s < _MOST * job.longest_s:
+                break
+            return report
+        took = job.longest_s - left
+        return Report(status="worker_lost", detail=lost, wall_s=took, tier=spec.tier)
+
+    def _begun(self, spec: Spec, job: SandboxJob) -> Report:
+        """Runs a job on the first server that takes it: what an earlier program did to one is no loss of this one."""
+        for _ in range(self.workers + 1):
+            with suppress(ServerGoneError):
+                return self._try(spec, job)
+        return self._try(spec, job)
 
     def _try(self, spec: Spec, job: SandboxJob) -> Report:
         permit = _Permit()
@@ -59,6 +89,8 @@ class Pool:
         # still to come would be taken for that job's.
         answered = False
         try:
+            if not server.is_clean(CLEAN_S):
+                raise ServerGoneError("it empties a working directory")
             report = server.do(job)
             answered = True
             return report
@@ -76,7 +108,11 @@ class Pool:
             if self._closed:
                 raise UnavailableError("the sandbox is closed")
             self._permits.add(permit)
-            of_kind = next((server for server in reversed(self._idle) if server.spec == spec), None)
+            of_kind = None
+            for server in self._idle:
+                # The last that was used, and rather one whose working directory is empty.
+                if server.spec == spec and (of_kind is None or of_kind.cleaning or not server.cleaning):
+                    of_kind = server
             # No more processes than workers: one of another kind makes way for a new one.
             too_many = of_kind is None and len(self._idle) + len(self._permits) > self.workers
             superfluous = self._idle.pop(0) if too_many and self._idle else None
@@ -99,8 +135,18 @@ class Pool:
             if keep:
                 self._idle.append(server)
         if not keep:
-            server.close()
+            if server.cleaning:
+                self._retire(server)
+            else:
+                server.close()
         self._release(permit)
+
+    def _retire(self, server: ForkServerHandle) -> None:
+        """Ends a server whose working directory takes long to remove, while others go on."""
+        thread = threading.Thread(target=server.close, name="guerdon-sandbox-retire", daemon=True)
+        with self._lock:
+            self._retiring = [one for one in self._retiring if one.is_alive()] + [thread]
+        thread.start()
 
     def _release(self, permit: _Permit) -> None:
         with self._lock:
@@ -114,7 +160,10 @@ class Pool:
             idle = self._idle.copy()
             self._idle.clear()
             self._lock.notify_all()
+            retiring, self._retiring = self._retiring, []
         _close_all(idle)
+        for thread in retiring:
+            thread.join()
 
     def abandon(self) -> None:
         """Forgets, in a fork of the process that made the pool, servers that are the other's."""
@@ -123,6 +172,7 @@ class Pool:
             server.abandon()
         self._idle.clear()
         self._permits.clear()
+        self._retiring.clear()
 
 
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()

@@ -16,7 +16,7 @@ from typing import Any
 
 from guerdon.sandbox.execution import Report, SandboxJob, Status, Tier
 from guerdon.sandbox.inside.numbers import machine
-from guerdon.sandbox.inside.request import JobRequest, RunOutcome
+from guerdon.sandbox.inside.request import CLEAN, JobRequest, RunOutcome
 from guerdon.sandbox.local import workdirs
 from guerdon.sandbox.local.environment import AT_START, BOX, Spec, bubblewrap_command, configuration
 from guerdon.sandbox.local.job_files import JobFiles, unpacked
@@ -34,6 +34,13 @@ PATIENCE_S = 5.0
 
 class ServerLostError(Exception):
     """The fork server is gone, or does not answer: nothing is known of the job."""
+
+    after_s = 0.0
+    """Seconds after the job was handed over."""
+
+
+class ServerGoneError(ServerLostError):
+    """The fork server cannot take a job: none has begun."""
 
 
 class UnavailableError(Exception):
@@ -53,6 +60,8 @@ class ForkServerHandle:
         """The process that forks, as this process sees it; 0 until it is known."""
         self._handle: int | None = None
         """A descriptor of that process, so that no other is ever taken for it."""
+        self.cleaning = False
+        """Whether it has yet to say that the working directory is empty."""
         self._most_memory = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._messages = -1
@@ -159,9 +168,12 @@ class ForkServerHandle:
     def do(self, job: SandboxJob) -> Report:
         """Runs a job and waits for it.
 
-        Raises ServerLostError where nothing comes of it, and UnavailableError where this process has not what
-        the job needs.
+        Raises ServerGoneError where it has not begun and never will, ServerLostError where nothing comes of it, and
+        UnavailableError where this process has not what the job needs.
         """
+        # There is nothing to read before a request but the end of the server.
+        if not self.is_clean(START_S) or self._poller.poll(0):
+            raise ServerGoneError("the fork server is gone, or empties a working directory")
         limits = job.limits
         if limits.memory_mb << 20 > self._most_memory:
             raise UnavailableError(
@@ -190,8 +202,9 @@ class ForkServerHandle:
             try:
                 way.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
             except OSError as error:
-                raise ServerLostError(f"the fork server is gone: {error.strerror}") from None
-            ends = time.monotonic() + min(limits.wall_s * job.steps, job.total_wall_s or float("inf"))
+                raise ServerGoneError(f"the fork server is gone: {error.strerror}") from None
+            begun = time.monotonic()
+            ends = begun + job.longest_s
             if job.kind == "command" or limits.processes > 1:
                 self._monitor(job, ends)
             elif job.steps > 1 or job.total_wall_s is not None:
@@ -199,10 +212,20 @@ class ForkServerHandle:
                 self._end_at(ends)
             received = self._receive(ends + GRACE_S)
             if not received:
-                raise ServerLostError("the fork server ended, or hung, while it ran the program")
-            return self._report(job, job_files, RunOutcome.unpacked(received))
+                lost = ServerLostError("the fork server ended, or hung, while it ran the program")
+                lost.after_s = time.monotonic() - begun
+                raise lost
+            outcome = RunOutcome.unpacked(received)
+            self.cleaning = outcome.left
+            return _report(job, job_files, outcome, self.tier)
         finally:
             job_files.close()
+
+    def is_clean(self, seconds: float) -> bool:
+        """Whether the working directory of the last run is empty, within so many seconds."""
+        if self.cleaning:
+            self.cleaning = self._receive(time.monotonic() + seconds) != CLEAN
+        return not self.cleaning
 
     def _end_at(self, ends: float) -> None:
         """Returns when there is an answer, which a run is made to give then, or when there will be none."""
@@ -232,31 +255,6 @@ class ForkServerHandle:
             if reason:
                 self._end_run(reason)
                 return
-
-    def _report(self, job: SandboxJob, job_files: JobFiles, answer: RunOutcome) -> Report:
-        size = job.limits.output_kb * 1024
-        stdout, more_out = job_files.read("o", size)
-        stderr, more_err = job_files.read("e", size)
-        number = answer.status
-        signalled = os.WTERMSIG(number) if os.WIFSIGNALED(number) else None
-        exit_code = os.WEXITSTATUS(number) if os.WIFEXITED(number) else None
-        status, detail = _status_of(answer.reason, exit_code, signalled, stderr)
-        if more_out or more_err:
-            status, detail = "output_limit", f"more than {job.limits.output_kb} KiB of output"
-        return Report(
-            status=status,
-            exit_code=exit_code,
-            signal=signalled,
-            stdout=stdout,
-            stderr=stderr,
-            answers=job_files.answers(),
-            collected=unpacked(job_files.collected()),
-            cpu_s=answer.cpu_s,
-            wall_s=answer.wall_s,
-            memory_mb=answer.memory_kb / 1024,
-            tier=self.tier,
-            detail=detail or answer.detail,
-        )
 
     def abandon(self) -> None:
         """Lets go of a server that belongs to the process which this one was forked from."""
@@ -308,6 +306,32 @@ def _whole(descriptor: int) -> bytes:
     while more := os.read(descriptor, 4096):
         text += more
     return text
+
+
+def _report(job: SandboxJob, job_files: JobFiles, answer: RunOutcome, tier: Tier) -> Report:
+    size = job.limits.output_kb * 1024
+    stdout, more_out = job_files.read("o", size)
+    stderr, more_err = job_files.read("e", size)
+    number = answer.status
+    signalled = os.WTERMSIG(number) if os.WIFSIGNALED(number) else None
+    exit_code = os.WEXITSTATUS(number) if os.WIFEXITED(number) else None
+    status, detail = _status_of(answer.reason, exit_code, signalled, stderr)
+    if more_out or more_err:
+        status, detail = "output_limit", f"more than {job.limits.output_kb} KiB of output"
+    return Report(
+        status=status,
+        exit_code=exit_code,
+        signal=signalled,
+        stdout=stdout,
+        stderr=stderr,
+        answers=job_files.answers(),
+        collected=unpacked(job_files.collected()),
+        cpu_s=answer.cpu_s,
+        wall_s=answer.wall_s,
+        memory_mb=answer.memory_kb / 1024,
+        tier=tier,
+        detail=detail or answer.detail,
+    )
 
 
 def _status_of(

@@ -41,9 +41,7 @@ def _will_do(place: str, *, executable: bool) -> bool:
 
 def remove(box: str) -> None:
     """Removes one, whatever lies in it."""
-    if scratch.empty(box):
-        with suppress(OSError):
-            os.rmdir(box)
+    scratch.remove(box)
 
 
 def _sweep(folder: str) -> None:
