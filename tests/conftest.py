@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ import pytest
 
 # On a busy machine commands would say what they are doing, where a test compares all that they say.
 os.environ.setdefault("GUERDON_SAY_AFTER", "600")
+
+# The key that marks runs as one's own, for all processes of a test run.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="guerdon-tests-state-")
 
 ROOT = Path(__file__).resolve().parent.parent
 NOT_RUN = pytest.StashKey[list[str]]()
@@ -75,6 +79,7 @@ ACCEPTED_SKIPS: Mapping[str, Callable[[], bool]] = {
     "no landlock tier": lambda: not _landlock(),
     # The extra test leaves it out; make test-all installs the extra dev.
     "no torch": _no_torch,
+    "no root": lambda: os.geteuid() != 0,
     # Said by support/time_limit.py, which only .ci/run loads.
     "no time left": lambda: "GUERDON_END_BY" in os.environ,
     "no Python 3.12": lambda: _no_later_python(),

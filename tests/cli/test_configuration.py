@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from guerdon.cli.configuration import find_config
 from support.cli_work import Run, row, write_rows
 
 SHARED = 'reward = "my_rewards.py::brief"\ndata = "samples.jsonl"\n'
@@ -227,3 +228,20 @@ def test_variables(guerdon: Run) -> None:
     assert "GUERDON_TIMEOUT " in result.stdout
     assert result.stderr == "GUERDON_TIMOUT is set and has no meaning; did you mean GUERDON_TIMEOUT?\n"
     assert guerdon("config", "score", "--variables").exit_code == 2
+
+
+def test_a_file_above_that_another_user_owns_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("no root, who alone can give files to other users")
+    folder, file = tmp_path / "mine", tmp_path / "guerdon.toml"
+    folder.mkdir()
+    file.write_text('reward = "evil.py"', encoding="utf-8")
+    assert find_config(folder) is not None
+    os.chown(file, 12345, 12345)
+    assert find_config(folder) is None
+    assert "belongs to another user (uid 12345)" in capsys.readouterr().err
+    assert find_config(tmp_path) is not None
+    os.chown(folder, 12345, 12345)
+    assert find_config(folder) is not None

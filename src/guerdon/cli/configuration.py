@@ -66,12 +66,15 @@ class CommandDefaults:
 def find_config(folder: Path) -> ConfigFile | None:
     """The nearest configuration from a folder upwards; None where there is none.
 
+    It names rewards, which are code, so a file above the folder counts only if it belongs to this user, to root or
+    to whom the folder belongs; others are left out with a warning.
+
     Raises InputError for a file that cannot be read, and for an unknown key.
     """
     for place in (folder, *folder.parents):
-        if (file := place / FILE).is_file():
+        if (file := place / FILE).is_file() and _is_own(file, folder):
             return _checked(ConfigFile(path=file, table=_read(file)))
-        if (file := place / PROJECT).is_file():
+        if (file := place / PROJECT).is_file() and _is_own(file, folder):
             tool = _read(file).get("tool")
             table = tool.get("guerdon") if isinstance(tool, Mapping) else None
             if table is not None:
@@ -79,6 +82,17 @@ def find_config(folder: Path) -> ConfigFile | None:
                     raise InputError(f"{_near(file)}: tool.guerdon is not a table; write [tool.guerdon]")
                 return _checked(ConfigFile(path=file, table=table, prefix="tool.guerdon."))
     return None
+
+
+def _is_own(file: Path, folder: Path) -> bool:
+    if file.parent == folder:
+        return True
+    owner = file.stat().st_uid
+    if owner in (os.geteuid(), 0, folder.stat().st_uid):
+        return True
+    if file.name == FILE:
+        click.echo(f"{_near(file)} belongs to another user (uid {owner}) and is left out", err=True)
+    return False
 
 
 def _read(file: Path) -> Mapping[str, Any]:

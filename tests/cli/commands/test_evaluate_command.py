@@ -56,3 +56,40 @@ def test_where_every_answer_fails_that_is_said_first_with_status_1(guerdon: Run,
     assert said in json.loads(told.stdout)["all_failed"]
     assert said in told.stderr
     assert said in json.loads((run.parent / "e.json").read_text(encoding="utf-8"))["all_failed"]
+
+
+def test_code_that_a_folder_from_elsewhere_names_is_loaded_only_when_asked(guerdon: Run, run: Path) -> None:
+    """A copy with its seal is one's own; one whose configuration was changed, or without a seal, is not."""
+    mark = f"import pathlib\npathlib.Path({str(run.parent / 'ran')!r}).touch()\n"
+    (run.parent / "evil.py").write_text(mark + REWARD, encoding="utf-8")
+    config = run / "config.yaml"
+    config.write_text(config.read_text(encoding="utf-8").replace("mine.py", "evil.py"), encoding="utf-8")
+    for sealed in (True, False):
+        if not sealed:
+            (run / ".seal").unlink()
+        for args in (("evaluate", "run"), ("train", "--resume", "run")):
+            manifest = run / "run.json"
+            manifest.write_text(manifest.read_text().replace('"finished"', '"interrupted"'))
+            result = guerdon(*args)
+            assert result.exit_code == 2
+            assert result.stderr.count("\n") == 1
+            assert "evil.py::right; look at its config.yaml, then give --trust" in result.stderr
+    assert not (run.parent / "ran").exists()
+    assert guerdon("evaluate", "run", "--reward", "mine.py::right").exit_code == 0
+    assert not (run.parent / "ran").exists()
+    assert guerdon("evaluate", "run", "--trust").exit_code == 0
+    assert (run.parent / "ran").exists()
+
+
+def test_a_bare_name_of_the_catalogue_is_no_code_of_a_folder(guerdon: Run, run: Path) -> None:
+    config = run / "config.yaml"
+    config.write_text(config.read_text(encoding="utf-8").replace("mine.py::right", "math"), encoding="utf-8")
+    assert guerdon("evaluate", "run").exit_code == 0
+
+
+def test_only_its_user_can_make_a_seal(guerdon: Run, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(run.parent / "another"))
+    assert guerdon("evaluate", "run").exit_code == 2
+    (run.parent / "another" / "guerdon").mkdir(parents=True)
+    (run.parent / "another" / "guerdon" / "key").write_bytes(b"short")
+    assert guerdon("evaluate", "run").exit_code == 2

@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the figures to this file; by default into the run's folder evaluations.",
 )
+@option("--reward", metavar="REWARD", help="Score with this reward, not with the one that the run names.")
+@option(
+    "--trust", is_flag=True, help="Load the code that a run names which another user or machine has made."
+)
 @option("--verbose", is_flag=True, help="Show every answer.")
 @option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table.")
 @debug_option
@@ -60,6 +64,8 @@ def evaluate(
     accuracy_component: str | None,
     format_component: str | None,
     output: Path | None,
+    reward: str | None,
+    trust: bool,
     verbose: bool,
     as_json: bool,
 ) -> None:
@@ -73,6 +79,9 @@ def evaluate(
     the reward or of its accuracy component), partial accuracy (half of the full score or more), format accuracy
     and pass@k, each with its 95 % interval, before and after training.
 
+    The reward is code that the run's configuration names. If your guerdon has not made RUN on this machine, that
+    is loaded once you confirm it, with --trust, or not at all with --reward.
+
     Exits with status 1 if every answer after training failed, which the first line says with the reason.
     """
     from guerdon.cli.output import prints_to_stderr
@@ -81,26 +90,25 @@ def evaluate(
         Evaluation,
         EvaluationRequest,
         Evaluator,
+        checkpoint_of,
         write,
     )
 
     check_variables()
     with prints_to_stderr():
-        (folder, number, checkpoint), (config, reward, problems) = _read(run, step)
+        folder, number, checkpoint = checkpoint_of(run, step)
+        config, made, problems = _read(folder, reward, trust)
         known = config.evaluation
+        inference, num_passes = inference or known.inference_config, num_passes or known.num_passes
         request = EvaluationRequest(
-            checkpoint=checkpoint,
-            step=number,
-            inference=inference or known.inference_config,
-            passes=num_passes or known.num_passes,
+            checkpoint=checkpoint, step=number, inference=inference, passes=num_passes
         )
-        criteria = EvalCriteria.of(reward, accuracy_component, format_component)
-        evaluator = Evaluator(config=config, reward=reward, problems=problems.test[:limit], criteria=criteria)
-        untrained = dataclasses.replace(request, checkpoint=None, step=0)
-        first = _evaluated(evaluator, untrained, "before")[0] if before else None
+        criteria = EvalCriteria.of(made, accuracy_component, format_component)
+        evaluator = Evaluator(config=config, reward=made, problems=problems.test[:limit], criteria=criteria)
+        first = _evaluated(evaluator, _untrained(request), "before")[0] if before else None
         after, answers = _evaluated(evaluator, request, f"step {number:,}")
         found = Evaluation(
-            made_by=reward.provenance,
+            made_by=made.provenance,
             inference=request.inference,
             criteria=criteria,
             after=after,
@@ -113,17 +121,18 @@ def evaluate(
         raise SystemExit(1)
 
 
-def _read(
-    run: Path, step: int | None
-) -> tuple[tuple[RunFolder, int, Path], tuple[Config, RewardFunction, Problems]]:
-    """The folder of a run with one of its checkpoints, and what the run was made of."""
+def _untrained(request: EvaluationRequest) -> EvaluationRequest:
+    return dataclasses.replace(request, checkpoint=None, step=0)
+
+
+def _read(folder: RunFolder, reward: str | None, trust: bool) -> tuple[Config, RewardFunction, Problems]:
+    """What a run was made of, with its reward or another one."""
+    from guerdon.cli.commands.train.shared import asks_trust
     from guerdon.console.working import Working
-    from guerdon.train.evaluation.evaluate import checkpoint_of
     from guerdon.train.run.runner import loaded
 
-    with Working(f"reading {run}"):
-        found = checkpoint_of(run, step)
-        return found, loaded(found[0])
+    with Working(f"reading {folder.path}"):
+        return loaded(folder, trust=trust or asks_trust, reward=reward)
 
 
 def _evaluated(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +21,8 @@ from guerdon.train.data.problems import Problems, load_problems
 from guerdon.train.data.sampler import total_steps
 from guerdon.train.records.folder import RunFolder
 from guerdon.train.records.manifest import RunManifest, now, package_versions
-from guerdon.train.run.reward_spec import build_reward
+from guerdon.train.records.seal import is_sealed
+from guerdon.train.run.reward_spec import build_reward, foreign_code
 from guerdon.trainers.columns import sample_of
 
 RUNS = Path("runs")
@@ -112,8 +114,12 @@ def prepare(config: Config) -> PreparedRun:
     )
 
 
-def prepare_resume(place: Path, *, accept_changes: bool = False) -> PreparedRun:
+def prepare_resume(
+    place: Path, *, accept_changes: bool = False, trust: Callable[[str], bool] | bool = False
+) -> PreparedRun:
     """Check a run that was interrupted or killed, so that it can go on where its last checkpoint is.
+
+    ``trust`` is as ``loaded`` has it.
 
     Raises InputError where there is no such run or it has finished; ResumeError where its reward or its data have
     changed, unless that is accepted; else as ``prepare``.
@@ -122,7 +128,7 @@ def prepare_resume(place: Path, *, accept_changes: bool = False) -> PreparedRun:
     manifest = RunManifest.read(folder)
     if manifest.state == "finished":
         raise InputError(f"{place} has finished and cannot be resumed")
-    config, reward, problems = _loaded(folder)
+    config, reward, problems = _loaded(folder, trust)
     backend = _backend(config)
     changes = list(_changes(manifest, reward, problems))
     saved = folder.saved()
@@ -149,16 +155,21 @@ def prepare_resume(place: Path, *, accept_changes: bool = False) -> PreparedRun:
     )
 
 
-def loaded(folder: RunFolder) -> tuple[Config, RewardFunction, Problems]:
+def loaded(
+    folder: RunFolder, *, trust: Callable[[str], bool] | bool = False, reward: str | None = None
+) -> tuple[Config, RewardFunction, Problems]:
     """The configuration, the reward and the problems of a run that has been, to evaluate it, say.
+
+    A folder that this user's guerdon has not made may name any code as its reward: such is loaded only with
+    ``trust``, which may be a function that asks the user. ``reward`` names another reward instead.
 
     Logs a warning where the reward or the data are others by now. Raises InputError where the folder is none of a
     run, else as ``prepare``.
     """
-    config, reward, problems = _loaded(folder)
-    for change in _changes(RunManifest.read(folder), reward, problems):
+    config, made, problems = _loaded(folder, trust, reward)
+    for change in _changes(RunManifest.read(folder), made, problems):
         logger.warning("%s: %s", folder.path, change)
-    return config, reward, problems
+    return config, made, problems
 
 
 # Before it starts.
@@ -179,9 +190,38 @@ def _reward(config: Config) -> RewardFunction:
     return reward
 
 
-def _loaded(folder: RunFolder) -> tuple[Config, RewardFunction, Problems]:
+def _check_trusted(folder: RunFolder, config: Config, trust: Callable[[str], bool] | bool) -> None:
+    """Raises InputError before code or an endpoint is used that a folder from elsewhere names."""
+    names = foreign_code(config.training.reward_function, config.training.reward_modules)
+    if config.training.reward_parameters:
+        names.append("reward_parameters")
+    if not names or trust is True or is_sealed(folder, sealed_part(config)):
+        return
+    shown = ", ".join(name if len(name) <= 80 else name[:79] + "…" for name in names)
+    what = f"{folder.path} was not made by your guerdon on this machine, and its configuration would load {shown}"
+    if not (callable(trust) and trust(what)):
+        raise InputError(
+            f"{what}; look at its {folder.config.name}, then give --trust, or --reward to evaluate"
+        )
+
+
+def sealed_part(config: Config) -> str:
+    """What of a configuration names code, as text."""
+    training = config.training
+    parts = [training.reward_function, training.reward_parameters, training.reward_modules]
+    return json.dumps(parts, sort_keys=True, default=str)
+
+
+def _loaded(
+    folder: RunFolder, trust: Callable[[str], bool] | bool, instead: str | None = None
+) -> tuple[Config, RewardFunction, Problems]:
     manifest = RunManifest.read(folder)
     config = read(folder.config)
+    if instead is None:
+        _check_trusted(folder, config, trust)
+    else:
+        training = config.training
+        training.reward_function, training.reward_parameters, training.reward_modules = instead, {}, []
     config.run_dir = str(folder.path)
     try:
         reward = _reward(config)

@@ -91,6 +91,22 @@ def reward_terms(spec: Any) -> Iterator[RewardTerm]:
             )
 
 
+def foreign_code(spec: Any, modules: Sequence[str]) -> list[str]:
+    """What of a spec is more than the bare names of registered rewards: code, addresses, and rewards with parameters,
+    which may name either.
+
+    >>> foreign_code(["math", "my.py::exact", {"name": "judge", "parameters": {"model": "m"}}], [])
+    ['my.py::exact', 'judge with parameters']
+    """
+    found = list(map(str, modules))
+    for term in reward_terms(spec):
+        if term.name.startswith(("http://", "https://")) or is_path(term.name):
+            found.append(term.name)
+        elif term.parameters:
+            found.append(f"{term.name} with parameters")
+    return found
+
+
 def _term(item: Mapping[str, Any]) -> RewardTerm:
     name = item["name"]
     if not isinstance(name, str) or not name.strip():

@@ -13,8 +13,9 @@ from guerdon.train.config.compose import to_yaml
 from guerdon.train.config.schema import Config
 from guerdon.train.records.folder import RunFolder
 from guerdon.train.records.manifest import RunManifest, locked, now
+from guerdon.train.records.seal import seal
 from guerdon.train.run.failure_watch import AllFailedError, FailureWatch
-from guerdon.train.run.prepare import PreparedRun, loaded, prepare, prepare_resume
+from guerdon.train.run.prepare import PreparedRun, loaded, prepare, prepare_resume, sealed_part
 
 __all__ = ["AllFailedError", "FinishedRun", "execute", "loaded", "train"]
 
@@ -28,11 +29,14 @@ class FinishedRun:
     manifest: RunManifest
 
 
-def train(config: Config, *, resume: bool = False, accept_changes: bool = False) -> FinishedRun:
+def train(
+    config: Config, *, resume: bool = False, accept_changes: bool = False, trust: bool = False
+) -> FinishedRun:
     """Train as a configuration says, into the folder ``config.run_dir``.
 
     With ``resume``, the run that lies there is gone on with from its last complete checkpoint, under its own
-    configuration; ``accept_changes`` does so even though the reward or the data are others by now.
+    configuration; ``accept_changes`` does so even though the reward or the data are others by now, and ``trust``
+    even though somebody else made the folder and names code as the reward.
 
     Raises InputError and its kin before anything starts where something does not fit; TrainingInterrupted after Ctrl-C,
     once a checkpoint is saved; AllFailedError where the reward fails on every sample of the first three steps, or of
@@ -42,7 +46,7 @@ def train(config: Config, *, resume: bool = False, accept_changes: bool = False)
         return execute(prepare(config))
     if config.run_dir is None:
         raise InputError("resume=True needs the folder of the run: run_dir=…")
-    return execute(prepare_resume(Path(config.run_dir), accept_changes=accept_changes))
+    return execute(prepare_resume(Path(config.run_dir), accept_changes=accept_changes, trust=trust))
 
 
 def execute(prepared: PreparedRun, monitor: Monitor | None = None) -> FinishedRun:
@@ -56,6 +60,7 @@ def execute(prepared: PreparedRun, monitor: Monitor | None = None) -> FinishedRu
     with locked(folder):
         if prepared.resume_from is None:
             folder.config.write_text(to_yaml(config), encoding="utf-8")
+            seal(folder, sealed_part(config))
             if config.training.checkpoint_dir is not None:
                 folder.place_checkpoints(Path(config.training.checkpoint_dir, folder.path.absolute().name))
         manifest.state, manifest.ended, manifest.error = "running", None, None

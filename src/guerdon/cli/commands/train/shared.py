@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -72,3 +73,13 @@ def _quoted(text: str) -> str:
     """
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
+
+
+def asks_trust(what: str) -> bool:
+    """Ask the user, on a terminal, whether a run from elsewhere may load what it names; without one, no."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    from guerdon.cli.output import printable
+
+    click.echo(printable(what), err=True)
+    return click.confirm("Load it?", err=True)

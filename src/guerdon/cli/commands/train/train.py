@@ -13,7 +13,7 @@ import click
 
 from guerdon.cli.commands.train.inspect import inspect
 from guerdon.cli.commands.train.plot import plot
-from guerdon.cli.commands.train.shared import OverridesArgument, with_shared
+from guerdon.cli.commands.train.shared import OverridesArgument, asks_trust, with_shared
 from guerdon.cli.completion import complete_overrides
 from guerdon.cli.options import Invocation, check_variables, debug_option, option, option_group
 from guerdon.errors import InputError
@@ -36,6 +36,7 @@ class TrainFlags:
     config_name: str | None
     resume: Path | None
     accept_changes: bool
+    trust: bool
     dry_run: bool
 
     def project(self) -> Project:
@@ -132,6 +133,11 @@ _flags = option_group(
             is_flag=True,
             help="Continue although the reward or the data have changed.",
         ),
+        _flag(
+            "--trust",
+            is_flag=True,
+            help="Continue a run that another user or machine has made, with the code that it names.",
+        ),
         _flag("--dry-run", is_flag=True, help="Check everything, show the plan, and stop."),
     ],
 )
@@ -199,8 +205,8 @@ def _refuse_contradictions(flags: TrainFlags, overrides: Sequence[str]) -> None:
             )
         if given and given[0] != "--dry-run":
             raise InputError(f"--resume continues one run; leave out {given[0]}")
-    elif flags.accept_changes:
-        raise InputError("--accept-changes needs --resume RUN")
+    elif flags.accept_changes or flags.trust:
+        raise InputError(f"{'--trust' if flags.trust else '--accept-changes'} needs --resume RUN")
 
 
 def _train(overrides: Sequence[str], flags: TrainFlags, shared: Mapping[str, Any]) -> int:
@@ -216,7 +222,8 @@ def _train(overrides: Sequence[str], flags: TrainFlags, shared: Mapping[str, Any
     with prints_to_stderr():
         if flags.resume is not None:
             with Working(f"checking {flags.resume}"):
-                prepared = prepare_resume(flags.resume, accept_changes=flags.accept_changes)
+                trust = flags.trust or asks_trust
+                prepared = prepare_resume(flags.resume, accept_changes=flags.accept_changes, trust=trust)
         else:
             with Working("checking the configuration, the reward and the data"):
                 complete = with_shared(overrides, shared, flags.project())
