@@ -197,7 +197,7 @@ def _check_close(payload: bytes) -> None:
     """Raises FrameError for a close frame that none may send."""
     if not payload:
         return
+    _checked_text(payload[2:])
     code = int.from_bytes(payload[:2], "big")
     if len(payload) == 1 or not (code in _CLOSE_CODES or 3000 <= code < 5000):
         raise FrameError(PROTOCOL_ERROR, "a close frame has no valid code")
-    _checked_text(payload[2:])
