@@ -48,6 +48,9 @@ class ServeOptions:
     max_queue: int = 1024
     """Requests that may wait or run, for each reward."""
     max_connections: int = 4096
+    """Connections at once, WebSockets included; fewer where the process may not open as many files."""
+    max_buffered: int = 1000 * MEGABYTE
+    """Bytes of requests, and of responses that are not read, over all connections; at least ``max_body``."""
     drain: float = 30.0
     """How many seconds a stopping server waits for the requests in flight."""
     tls_cert: str | None = None
@@ -69,7 +72,7 @@ class ServeOptions:
             raise InputError(f'log_format must be "text" or "json", not {self.log_format!r}')
         if self.access_log and self.quiet:
             raise InputError("access_log logs every request and quiet none; give one of them")
-        for name in ("max_body", "max_queue", "max_connections", "journal_bytes"):
+        for name in ("max_body", "max_queue", "max_connections", "max_buffered", "journal_bytes"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InputError(f"{name} must be a whole number of 1 or more, not {value!r}")

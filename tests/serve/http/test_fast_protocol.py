@@ -156,7 +156,7 @@ def test_what_callers_left_behind_does_not_keep_the_worker_busy() -> None:
 @pytest.mark.parametrize(
     ("target", "score"),
     [
-        ("http://elsewhere:1/score", 3.0),
+        ("http://localhost/score", 3.0),
         ("/score?x=1", 3.0),
         ("/score/", 3.0),
         ("/%73core", 3.0),

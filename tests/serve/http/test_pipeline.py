@@ -233,13 +233,20 @@ def test_draining() -> None:
 
 
 def test_more_connections_than_the_server_takes() -> None:
+    """Idle connections make room; a caller that waits for its answer keeps its connection."""
     with in_background(serve_work.act, workers=1, max_connections=2) as running:
-        first, second = connected(running.url), connected(running.url)
-        with first, second:
+        with connected(running.url) as first, connected(running.url) as second:
+            time.sleep(0.1)
+            assert call(running.url, "/score", turns("abc")).json["reward"] == 3.0
+            for waiting in (first, second):
+                waiting.close()
+        with connected(running.url) as first, connected(running.url) as second:
+            for waiting in (first, second):
+                waiting.sendall(raw("/score", body("sleep 0.5")))
             time.sleep(0.1)
             assert call(running.url, "/score", turns("abc")).error[:2] == (503, "busy")
-            assert call(running.url, "/info").status == 200
-        time.sleep(0.1)
+            assert call(running.url, "/health/live").status == 200
+            assert [replies(waiting, 1)[0].json["reward"] for waiting in (first, second)] == [9.0, 9.0]
         assert call(running.url, "/score", turns("abc")).status == 200
 
 

@@ -63,6 +63,7 @@ class ServerFlags:
     max_body: int
     max_queue: int
     max_connections: int
+    max_buffered: int
     drain: float
     tls_cert: str | None
     tls_key: str | None
@@ -129,6 +130,10 @@ _server_options = option_group(
         option(
             "--max-connections", type=POSITIVE, default=4096, show_default=True,
             help="The most connections that are open at once.",
+        ),
+        option(
+            "--max-buffered", type=_SIZE, default="1GB", show_default=True,
+            help="Bytes of requests, and of unread responses, that the server holds at once.",
         ),
         option(
             "--drain", type=ParsedValue(parse_wait, "duration"), default="30s", show_default=True,

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from guerdon.errors import DeadlineError, WrongLengthError
+from guerdon.errors import CrashError, WrongLengthError
 from guerdon.reward.binding.returns import not_asked_again
 from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.process.handle import WorkerHandle
-from guerdon.scoring.process.ipc import frame
+from guerdon.scoring.process.ipc import IDLE, frame
 from guerdon.serve.dispatch.capacity import WorkerCapacity
 from guerdon.serve.dispatch.jobs import PendingRequest, WorkItem, error_reply, miscounted
 from guerdon.serve.dispatch.limits import DispatchLimits
+from guerdon.serve.dispatch.pending import PendingRequests
 from guerdon.serve.dispatch.splitting import SplitRequest
+from guerdon.serve.dispatch.watchdog import Watchdog
 from guerdon.serve.dispatch.workers import ServingWorker, WorkerGroup
-from guerdon.serve.messages import EVERY, WorkerReply
+from guerdon.serve.messages import EVERY, WorkerReply, WorkerRequest
 from guerdon.serve.worker.describe import Description
+
+log = logging.getLogger("guerdon.serve")
 
 TICK = 0.05
 """Seconds between two looks at the workers' clocks."""
@@ -38,12 +43,12 @@ class Dispatcher:
         self._workers = self._group.workers
         self._capacity = WorkerCapacity(limits.concurrency)
         self._queue: deque[WorkItem] = deque()
-        self._pending: dict[PendingRequest, None] = {}
-        """In the order of their arrival."""
+        self.pending = PendingRequests(name, limits)
         self._identity = 0
         self._refusal: Outcome | None = None
         """What every sample fails with, once the reward has returned a wrong number of results."""
         self._scheduled = False
+        self._watchdog = Watchdog(name, limits.timeout)
         self._loop: asyncio.AbstractEventLoop
         self._ticker: asyncio.TimerHandle | None = None
 
@@ -87,7 +92,7 @@ class Dispatcher:
     @property
     def in_flight(self) -> int:
         """Requests that are not answered yet."""
-        return len(self._pending)
+        return len(self.pending)
 
     @property
     def workers(self) -> int:
@@ -100,12 +105,17 @@ class Dispatcher:
         return self._group.load_error or (self._refusal.error if self._refusal is not None else None)
 
     @property
+    def stalled(self) -> str | None:
+        """What does not move although it should, as the watchdog last saw it; None where all does."""
+        return self._watchdog.stalled(time.monotonic())
+
+    @property
     def is_full(self) -> bool:
-        return len(self._pending) >= self.limits.max_queue
+        return len(self.pending) >= self.limits.max_queue
 
     def retry_after(self) -> float:
         """Seconds after which there should be room again."""
-        return max(1.0, self._capacity.seconds_for(len(self._pending), len(self._workers)))
+        return max(1.0, self._capacity.seconds_for(len(self.pending), len(self._workers)))
 
     # Requests.
 
@@ -114,8 +124,7 @@ class Dispatcher:
         if self._group.closed:
             self.settle(request, error_reply(503, "draining", "the server is stopping; retry later"))
             return
-        request.deadline = self._loop.time() + self.limits.request_timeout
-        self._pending[request] = None
+        self.pending.add(request)
         self._queue.append(request)
         if not self._scheduled:
             self._scheduled = True
@@ -123,17 +132,11 @@ class Dispatcher:
 
     def cancel(self, request: PendingRequest) -> None:
         """Nobody waits for this reply any more; what has not begun is not begun."""
-        self._pending.pop(request, None)
-        request.settled = True
-        for work in (request, *request.children):
-            work.cancelled = True
+        self.pending.cancel(request)
 
     def settle(self, request: PendingRequest, reply: WorkerReply) -> None:
         """Give a request its reply."""
-        self._pending.pop(request, None)
-        if not request.settled:
-            request.settled = True
-            request.done(reply)
+        self.pending.settle(request, reply)
 
     def split_request(self, request: PendingRequest, reply: WorkerReply) -> None:
         """Have the samples that are left of a request scored by any free worker."""
@@ -145,22 +148,7 @@ class Dispatcher:
 
     def refuse_all(self, status: int, kind: str, message: str) -> None:
         """Answer everything that waits or is in the works with a refusal."""
-        for request in list(self._pending):
-            self._refuse(request, error_reply(status, kind, message))
-
-    def _refuse(self, request: PendingRequest, reply: WorkerReply) -> None:
-        self.settle(request, reply)
-        self.cancel(request)
-
-    def _expire(self) -> None:
-        """Refuse the requests that have waited too long."""
-        now = self._loop.time()
-        for request in list(self._pending):
-            if request.deadline > now:
-                return
-            seconds = self.limits.request_timeout
-            message = f"{self.name} did not reply within {seconds:g} s, waiting included"
-            self._refuse(request, error_reply(504, DeadlineError.kind, message))
+        self.pending.refuse_all(status, kind, message)
 
     # Handing out.
 
@@ -177,7 +165,7 @@ class Dispatcher:
     def _dispatch(self) -> None:
         """Give what waits to the workers that have room, the idlest first."""
         self._scheduled = False
-        queue, room, identity = self._queue, self._capacity.calls, self._identity
+        queue, room = self._queue, self._capacity.calls
         gathers = self._capacity.gathers
         while queue:
             work = queue[0]
@@ -191,27 +179,40 @@ class Dispatcher:
                 break
             # One after the other to the same worker where there is but one.
             for _ in range(left if len(self._workers) == 1 and not work.alone else 1):
-                identity += 1
-                worker.in_flight[identity] = work
-                worker.alone = work.alone
-                if self._refusal is not None:
-                    work.refuse(self._refusal)
-                worker.outbox.append(work.fields(identity))
                 queue.popleft()
+                self._hand_over(worker, work)
                 if not queue or (work := queue[0]).cancelled or work.alone:
                     break
-        self._identity = identity
         for worker in self._workers:
             if worker.outbox:
-                calls, worker.outbox = worker.outbox, []
-                worker.handle.send_frame(frame(("requests", calls)))
-                if worker.handle.wants_to_write or worker.writing:
-                    self._group.update_writing(worker)
+                self._send(worker)
+
+    def _hand_over(self, worker: ServingWorker, work: WorkItem) -> None:
+        """Have work sent to a worker with what else goes there in this turn."""
+        self._identity = identity = self._identity + 1
+        if self._refusal is not None:
+            work.refuse(self._refusal)
+        worker.in_flight[identity] = work
+        worker.alone = work.alone
+        worker.outbox.append(work.fields(identity))
+
+    def _send(self, worker: ServingWorker) -> None:
+        """Send a worker what was handed over; a worker to which nothing can be sent is replaced."""
+        calls, worker.outbox = worker.outbox, []
+        try:
+            worker.handle.send_frame(frame(("requests", calls)))
+            if worker.handle.wants_to_write or worker.writing:
+                self._group.update_writing(worker)
+        except Exception:  # the edge to one worker: the others get theirs
+            log.exception("%s: a worker's connection cannot be written to; it is replaced", self.name)
+            worker.handle.kill()
 
     def _least_busy(self, alone: bool) -> ServingWorker | None:
         best: ServingWorker | None = None
         for worker in self._workers:
             if not worker.handle.ready or worker.stopping or worker.alone or (alone and worker.in_flight):
+                continue
+            if worker.unresponsive and len(self._workers) > 1:
                 continue
             if best is None or len(worker.in_flight) < len(best.in_flight):
                 best = worker
@@ -227,54 +228,99 @@ class Dispatcher:
     def on_replies(self, worker: ServingWorker, replies: Sequence[tuple[Any, ...]]) -> None:
         """Take replies, and hand out what waits."""
         in_flight = worker.in_flight
+        self._watchdog.on_progress(worker)
+        learnt: Sequence[tuple[Any, ...]] = replies
         for fields in replies:
             work = in_flight.pop(fields[0], None)
-            reply = WorkerReply(*fields)
-            if self._refusal is None and miscounted(reply):
-                message = f"{self.name} returned another number of results than it got samples"
-                self._refusal = failure(WrongLengthError.kind, not_asked_again(message))
-            if work is not None and not work.cancelled:
-                work.on_reply(self, reply)
-        self._capacity.learn(replies)
+            if work is not None:
+                self._take(work, fields)
+            elif fields[0] == worker.probe:
+                worker.probe = 0
+                learnt = [reply for reply in replies if reply is not fields]
+        if learnt:
+            self._capacity.learn(learnt)
         if worker.alone and not in_flight:
             worker.alone = False
         if self._queue and not self._scheduled:
             self._dispatch()
 
+    def _take(self, work: WorkItem, fields: tuple[Any, ...]) -> None:
+        """Give work its reply; where that fails, its request alone fails."""
+        try:
+            reply = WorkerReply(*fields)
+            if self._refusal is None and miscounted(reply):
+                message = f"{self.name} returned another number of results than it got samples"
+                self._refusal = failure(WrongLengthError.kind, not_asked_again(message))
+            if not work.cancelled:
+                work.on_reply(self, reply)
+        except Exception:  # the edge to one request: the others of these replies are taken
+            self.pending.fail(work)
+
     def on_running(self, worker: ServingWorker, index: int, seconds: float) -> None:
         """Give an idle worker the calls that wait at a slow one; the slow one's replies to them are dropped."""
         if index not in worker.in_flight or seconds <= _SLOW_SECONDS:
             return
-        idle = any(
-            other.handle.ready and not other.in_flight and not other.stopping for other in self._workers
-        )
-        if not idle or self._queue or self._group.runs_event_loop():
+        idle = (w for w in self._workers if w.handle.ready and not w.in_flight and not w.stopping)
+        if self._queue or self._group.runs_event_loop() or next(idle, None) is None:
             return
-        for identity in reversed([number for number in worker.in_flight if number != index]):
-            self.enqueue(worker.in_flight.pop(identity), first=True)
+        self.move_calls(worker, but=index)
 
     def on_worker_end(self, worker: ServingWorker, verdict: Outcome, index: int, item: int) -> None:
         """Blame the call that a worker ran; its other calls run again."""
         culprit = worker.in_flight.get(index)
         for work in reversed(list(worker.in_flight.values())):
-            if worker.exiting_for_memory or culprit not in (work, None):
-                pass
-            elif work.known_outcomes and EVERY in work.known_outcomes:
-                work.on_failure(self, verdict)
-                continue
-            elif work is culprit:
-                work.blame(verdict, item)
-            else:
-                work.suspect(verdict)
-            self.enqueue(work, first=True)
+            try:
+                if worker.exiting_for_memory or culprit not in (work, None):
+                    pass
+                elif work.known_outcomes and EVERY in work.known_outcomes:
+                    work.on_failure(self, verdict)
+                    continue
+                elif work is culprit:
+                    work.blame(verdict, item)
+                else:
+                    work.suspect(verdict)
+                self.enqueue(work, first=True)
+            except Exception:  # the edge to one request, as above
+                self.pending.fail(work)
+
+    # What the watchdog asks.
+
+    def probe(self, worker: ServingWorker) -> None:
+        """Have a worker that has nothing to do answer an empty call."""
+        self._identity += 1
+        worker.probe, worker.probed = self._identity, time.monotonic()
+        worker.outbox.append(tuple(WorkerRequest(self._identity, rows=())))
+        self._send(worker)
+
+    def move_calls(self, worker: ServingWorker, *, but: int = IDLE) -> None:
+        """Give the calls in flight at a worker, but for one, to the next free worker."""
+        for identity in reversed([number for number in worker.in_flight if number != but]):
+            self.enqueue(worker.in_flight.pop(identity), first=True)
+
+    def held(self) -> set[WorkItem]:
+        """The work that waits or is with a worker."""
+        return set(self._queue).union(*(worker.in_flight.values() for worker in self._workers))
+
+    def replace(self, worker: ServingWorker, reason: str) -> None:
+        """End a worker that does not answer; its calls run elsewhere."""
+        self._group.replace(worker, failure(CrashError.kind, reason))
 
     def _tick(self) -> None:
         self._ticker = self._loop.call_later(TICK, self._tick)
         if self._group.closed:
             return
-        self._expire()
+        for job in (self.pending.expire, self._supervise, self._watch):
+            try:
+                job()
+            except Exception:  # one of them that fails keeps none of the others from its work
+                log.exception("%s: the server's own supervision failed", self.name)
+        if self._queue:
+            self._dispatch()
+
+    def _supervise(self) -> None:
         self._group.check(time.monotonic())
         self._capacity.update(self._group.runs_event_loop())
         self._group.replace_missing()
-        if self._queue and not self._scheduled:
-            self._dispatch()
+
+    def _watch(self) -> None:
+        self._watchdog.look(time.monotonic(), self, self._workers, self._group.runs_event_loop())

@@ -53,6 +53,11 @@ class WorkItem(ABC):
     cancelled = False
     """Nobody waits for the reply any more."""
 
+    @property
+    @abstractmethod
+    def request(self) -> PendingRequest:
+        """The request that is answered where this work fails."""
+
     @abstractmethod
     def on_reply(self, dispatcher: WorkDispatcher, reply: WorkerReply) -> None:
         """Take the reply."""
@@ -105,9 +110,14 @@ class WorkItem(ABC):
 class PendingRequest(WorkItem):
     """A request that waits for its reply; a subclass says what is done with the reply."""
 
+    request_id: str = ""
     deadline = 0.0
     settled = False
     children: Sequence[WorkItem] = ()
+
+    @property
+    def request(self) -> PendingRequest:
+        return self
 
     @abstractmethod
     def done(self, reply: WorkerReply) -> None:

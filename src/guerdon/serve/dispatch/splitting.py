@@ -72,6 +72,10 @@ class SampleChunk(WorkItem):
     def __init__(self, split: SplitRequest, start: int, rows: tuple[bytes, ...]) -> None:
         self._split, self._start, self.rows = split, start, rows
 
+    @property
+    def request(self) -> PendingRequest:
+        return self._split.request
+
     def on_reply(self, dispatcher: WorkDispatcher, reply: WorkerReply) -> None:
         if not self._split.take(dispatcher, self._start, reply.outcomes) and reply.rows:
             self._split.enqueue(dispatcher, self._start + len(reply.outcomes), reply.rows)
@@ -88,6 +92,10 @@ class ResponseRendering(WorkItem):
     def __init__(self, request: PendingRequest, reply: WorkerReply, outcomes: tuple[Outcome, ...]) -> None:
         self._request, self.outcomes = request, outcomes
         self.choices, self.context = (reply.choice,), reply.context
+
+    @property
+    def request(self) -> PendingRequest:
+        return self._request
 
     def on_reply(self, dispatcher: WorkDispatcher, reply: WorkerReply) -> None:
         dispatcher.settle(self._request, reply)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from guerdon.errors import CrashError, DeadlineError, error_of_kind
 from guerdon.scoring.outcome import Outcome
 from guerdon.scoring.process.handle import WorkerHandle
-from guerdon.scoring.process.ipc import frame
+from guerdon.scoring.process.ipc import IDLE, frame
 from guerdon.scoring.process.supervisor import WorkerState, WorkerSupervisor
 from guerdon.serve.dispatch.jobs import WorkItem
 from guerdon.serve.dispatch.limits import DispatchLimits
@@ -33,6 +33,14 @@ class ServingWorker(WorkerState[WorkerHandle, WorkItem]):
 
     outbox: list[tuple[Any, ...]] = field(default_factory=list)
     """Calls in flight that are still to be sent."""
+    replied: float = field(default_factory=time.monotonic)
+    """When it last sent replies."""
+    probe: int = 0
+    """The number of the probe that it has not answered; 0 where there is none."""
+    probed: float = 0.0
+    """When the last probe was sent."""
+    unresponsive: bool = False
+    """It was seen to do nothing although it should; others get the calls."""
 
 
 class WorkOwner(Protocol):
@@ -131,6 +139,16 @@ class WorkerGroup(WorkerSupervisor[ServingWorker]):
         return self.description is not None and not self.description.direct
 
     def on_message(self, worker: ServingWorker, message: Any) -> None:
+        try:
+            self._on_message(worker, message)
+        except (
+            Exception
+        ):  # the edge to a process that runs the user's code: the other workers' messages are read
+            log.exception("%s: a worker sent what cannot be read and is replaced", self.name)
+            worker.connection_broken = True
+            worker.handle.kill()
+
+    def _on_message(self, worker: ServingWorker, message: Any) -> None:
         kind = message[0]
         if kind == "replies":
             self._owner.on_replies(worker, message[1])
@@ -168,6 +186,10 @@ class WorkerGroup(WorkerSupervisor[ServingWorker]):
         self._owner.on_worker_end(worker, verdict, index, item)
         if not self.closed and self._may_spawn():
             self._add_worker()
+
+    def replace(self, worker: ServingWorker, verdict: Outcome) -> None:
+        """End a worker that does not answer, and start another."""
+        self._end(worker, IDLE, verdict)
 
     # Starting workers.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from guerdon.serve.http.api_keys import ApiKeys, KeyCheck
+from guerdon.serve.http.connections import BufferedBytes
 from guerdon.serve.http.endpoints import RewardEndpoint
 from guerdon.serve.http.memory_budget import MemoryBudget
 from guerdon.serve.http.replies import HeaderPairs, HttpReply, error_reply, stopping_reply
@@ -32,11 +33,19 @@ class AdmissionControl:
     """
 
     def __init__(
-        self, keys: ApiKeys, *, max_body: int, local: bool = False, hosts: Collection[str] = ()
+        self,
+        keys: ApiKeys,
+        *,
+        max_body: int,
+        max_buffered: int = 1 << 30,
+        local: bool = False,
+        hosts: Collection[str] = (),
     ) -> None:
         self.keys = keys
         self.max_body = max_body
         self.arriving = MemoryBudget.for_bodies(max_body)
+        self.buffered = BufferedBytes(max(max_body, max_buffered))
+        """Bytes of bodies and of unread responses, over all connections."""
         self.draining = False
         """Whether new requests are refused because the server stops."""
         self._local = local
@@ -108,6 +117,13 @@ class AdmissionControl:
         if len(self._known_hosts) < _MOST_HOSTS:
             self._known_hosts.add(host)
         return None
+
+    def no_memory(self) -> HttpReply:
+        """The reply to a body for which there is no room beside those that are being answered."""
+        text = (
+            f"the server holds {self.buffered.limit:,} bytes of requests, which is all that it takes; retry"
+        )
+        return error_reply(503, "busy", text, [(b"retry-after", b"1")])
 
     def too_large(self) -> HttpReply:
         """The reply to a body over the limit."""

@@ -27,7 +27,7 @@ from guerdon.serve.http.journal_routes import add_journal_routes
 from guerdon.serve.http.openapi import add_openapi
 from guerdon.serve.http.pipeline import RequestPipeline
 from guerdon.serve.http.replies import HttpReply, error_reply
-from guerdon.serve.http.streaming import AsgiRequest, start_stream
+from guerdon.serve.http.streaming import AsgiRequest, HeldBody, start_stream
 from guerdon.serve.models import ServerInfo
 from guerdon.serve.worker.describe import Description
 
@@ -184,12 +184,13 @@ def _add_health_routes(app: FastAPI, pipeline: RequestPipeline) -> None:
         "/health/ready",
         tags=["health"],
         summary="Whether requests are answered",
-        responses={503: {"description": "Stopping, or a reward cannot be loaded"}},
+        responses={503: {"description": "Stopping, or a reward cannot be loaded or does not answer"}},
     )
     async def ready() -> Response:
         each = pipeline.dispatchers.items()
         reasons = [f"{name}: {dispatcher.load_error}" for name, dispatcher in each if dispatcher.load_error]
         reasons += [f"{name}: no worker" for name, dispatcher in each if not dispatcher.workers]
+        reasons += [f"{name}: {stalled}" for name, dispatcher in each if (stalled := dispatcher.stalled)]
         if pipeline.admission.draining:
             reasons.append("the server is stopping")
         body = {"status": "not ready" if reasons else "ok", "reasons": reasons}
@@ -317,21 +318,23 @@ async def _score(pipeline: RequestPipeline, endpoint: RewardEndpoint, request: R
     client = f"{request.client.host}:{request.client.port}" if request.client else ""
     admission = pipeline.admission
     refusal = admission.refusal(headers, endpoint)
-    body = b""
-    if refusal is None:
-        try:
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > admission.max_body:
-                    refusal = admission.too_large()
-                    break
-        except ClientDisconnect:
-            return Response(status_code=400)  # nobody reads it
-    if refusal is not None:
-        pipeline.record_refusal("POST", endpoint.path, refusal, request_id, client)
-        return _response(refusal)
-    inbound = AsgiRequest(pipeline, endpoint, "POST", headers, request_id, client, body)
-    if endpoint.streams and wants_lines(headers):
+    held = HeldBody(admission)
+    try:
+        if refusal is None:
+            refusal = await held.read(request)
+        if refusal is None:
+            inbound = AsgiRequest(pipeline, endpoint, "POST", headers, request_id, client, held.body)
+            return await _answer(pipeline, inbound)
+    except ClientDisconnect:
+        return Response(status_code=400)  # nobody reads it
+    finally:
+        held.release()
+    pipeline.record_refusal("POST", endpoint.path, refusal, request_id, client)
+    return _response(refusal)
+
+
+async def _answer(pipeline: RequestPipeline, inbound: AsgiRequest) -> Response:
+    if inbound.endpoint.streams and wants_lines(inbound.headers):
         started = await start_stream(pipeline, inbound)
         if not isinstance(started, HttpReply):
             return StreamingResponse(started, media_type="application/jsonl")

@@ -5,9 +5,10 @@ Requests reach it from the fast protocol, the ASGI application and the WebSocket
 
 from __future__ import annotations
 
+import logging
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic_core import from_json
@@ -28,10 +29,14 @@ from guerdon.serve.journal.store import Journal
 from guerdon.serve.messages import WorkerReply
 from guerdon.serve.worker.tasks import scores_and_failures
 
+log = logging.getLogger("guerdon.serve")
+
 _JSON = (JSON,)
 _JSON_RETRY = (JSON, (b"retry-after", b"1"))
 _FROM_CACHE = "cache"
 """What the metrics have as the format of a reply from the cache."""
+_FAILED_FORMAT = "none"
+FAILED = "the server failed on this request; see its log"
 
 
 class InboundRequest(PendingRequest):
@@ -156,10 +161,13 @@ class RequestPipeline:
         """The same request, which was in flight, has ended; without a reply, this one is tried."""
         if inbound.settled:  # its caller is gone
             return
-        if reply is None:
-            self._look_up(inbound, key)
-        else:
-            self._replay(inbound, reply)
+        try:
+            if reply is None:
+                self._look_up(inbound, key)
+            else:
+                self._replay(inbound, reply)
+        except Exception:  # the edge to one caller's connection
+            log.exception("the reply to request %s could not be sent", inbound.request_id)
 
     def _replay(self, inbound: InboundRequest, reply: HttpReply) -> None:
         headers = [*reply.headers, (b"idempotency-replayed", b"true")]
@@ -169,19 +177,27 @@ class RequestPipeline:
 
     def respond(self, inbound: InboundRequest, reply: WorkerReply) -> None:
         """Keep, record and send what the workers gave."""
+        try:
+            response, format, op = self._response_to(inbound, reply)
+        except Exception:  # the edge to one request: it is answered all the same, and so are those behind it
+            log.exception("the reply to request %s could not be written", inbound.request_id)
+            response, format, op = error_reply(500, "error", FAILED), _FAILED_FORMAT, ""
+        if inbound.key is not None:
+            if response.status in (429, 503):
+                self._cache.forget(inbound.key)
+            else:
+                self._cache.finish(inbound.key, response)
+        self._send(inbound, response, format, op, reply)
+
+    def _response_to(self, inbound: InboundRequest, reply: WorkerReply) -> tuple[HttpReply, str, str]:
+        """The response for what the workers gave, with its format and operation."""
         status, body = reply.status, reply.body
         if inbound.all_or_nothing and reply.failures and status == 200:
             status, body = _batch_failure(reply)
         elif not reply.id:
             body = _with_sample_id(inbound, status, body)
-        response = HttpReply(status, body, _JSON_RETRY if status == 503 else _JSON)
-        if inbound.key is not None:
-            if status in (429, 503):
-                self._cache.forget(inbound.key)
-            else:
-                self._cache.finish(inbound.key, response)
         index, op = reply.choice if reply.id else inbound.endpoint.choices[0]
-        self._send(inbound, response, FORMATS[index].name, op, reply)
+        return HttpReply(status, body, _JSON_RETRY if status == 503 else _JSON), FORMATS[index].name, op
 
     def _send(
         self,
@@ -203,8 +219,7 @@ class RequestPipeline:
         event = RequestEvent(
             inbound, endpoint.path, endpoint.reward, response[0], seconds, format, op, response[1], reply
         )
-        for recorder in self._recorders:
-            recorder.record(event)
+        _record(self._recorders, event)
 
     def record_streamed(self, inbound: InboundRequest, reply: WorkerReply) -> None:
         """Have every recorder take a request whose results went out one by one."""
@@ -219,8 +234,16 @@ class RequestPipeline:
         reward = "" if endpoint is None else endpoint.reward
         request = RefusedRequest(method, request_id, client)
         event = RequestEvent(request, path, reward, reply.status, 0.0)
-        for recorder in self._refusal_recorders:
+        _record(self._refusal_recorders, event)
+
+
+def _record(recorders: Sequence[Recorder], event: RequestEvent) -> None:
+    """Have recorders take an event; one that cannot neither keeps the others from it nor the reply."""
+    for recorder in recorders:
+        try:
             recorder.record(event)
+        except Exception:  # the edge to the disk, to OpenTelemetry and to what a caller can write into a name
+            log.exception("request %s could not be recorded", event.request.request_id)
 
 
 def _batch_failure(reply: WorkerReply) -> tuple[int, bytes]:

@@ -26,10 +26,12 @@ from guerdon.serve.http.access_log import ServerLog
 from guerdon.serve.http.admission import AdmissionControl
 from guerdon.serve.http.api_keys import ApiKeys
 from guerdon.serve.http.app import create_app
-from guerdon.serve.http.fast_protocol import SWEEP_SECONDS, FastHttpProtocol
+from guerdon.serve.http.connections import ConnectionLimit, Evictable, IdleSocket, connection_limit
+from guerdon.serve.http.fast_protocol import FastHttpProtocol
 from guerdon.serve.http.metrics import Gauges, Metrics
 from guerdon.serve.http.pipeline import RequestPipeline
 from guerdon.serve.http.replies import STOPPING
+from guerdon.serve.http.timed_protocol import SWEEP_SECONDS
 from guerdon.serve.http.tracing import configured_tracing
 from guerdon.serve.http.websocket import CLOSE_SECONDS
 from guerdon.serve.journal.store import Journal
@@ -71,6 +73,7 @@ class HttpServer:
             AdmissionControl(
                 keys,
                 max_body=options.max_body,
+                max_buffered=options.max_buffered,
                 local=is_loopback(options.host),
                 hosts=options.allowed_hosts,
             ),
@@ -99,10 +102,10 @@ class HttpServer:
     def _config(self) -> uvicorn.Config:
         """Raises InputError for a certificate that cannot be used."""
         options = self._options
+        workers = sum(dispatcher.limits.workers for dispatcher in self.dispatchers.values())
+        limit = ConnectionLimit(connection_limit(options.max_connections, workers), self._evictable)
         protocol = type(
-            "BoundHttpProtocol",
-            (FastHttpProtocol,),
-            {"request_pipeline": self.pipeline, "max_connections": options.max_connections},
+            "BoundHttpProtocol", (FastHttpProtocol,), {"request_pipeline": self.pipeline, "limit": limit}
         )
         config = uvicorn.Config(
             create_app(self.pipeline),
@@ -126,6 +129,10 @@ class HttpServer:
                 f"cannot use the certificate {options.tls_cert} with its key: {reason}"
             ) from None
         return config
+
+    def _evictable(self) -> list[Evictable]:
+        """The connections that may have to make room for others."""
+        return [*self._protocols(), *map(IdleSocket, self.pipeline.sockets)]
 
     def run(
         self,

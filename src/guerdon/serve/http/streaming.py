@@ -6,10 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+from starlette.requests import Request
+
 from guerdon.scoring.outcome import Outcome
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.base import RewardInfo, json_bytes
 from guerdon.serve.formats.v1 import result_of
+from guerdon.serve.http.admission import AdmissionControl
 from guerdon.serve.http.api_keys import KeyCheck
 from guerdon.serve.http.pipeline import InboundRequest, RequestPipeline
 from guerdon.serve.http.replies import HttpReply
@@ -17,6 +20,33 @@ from guerdon.serve.messages import WorkerReply
 
 Update = tuple[int, Sequence[Outcome]] | WorkerReply
 """Outcomes with the position of the first one, or the reply that ends a stream."""
+
+
+class HeldBody:
+    """A body while it is read, within the limits of admission."""
+
+    def __init__(self, admission: AdmissionControl) -> None:
+        self._admission = admission
+        self._size = 0
+        self.body = b""
+
+    async def read(self, request: Request) -> HttpReply | None:
+        """Read a request's body; the reply to one that is too large. Raises ClientDisconnect."""
+        admission, chunks = self._admission, []
+        async for chunk in request.stream():
+            if self._size + len(chunk) > admission.max_body:
+                return admission.too_large()
+            if not admission.buffered.take(len(chunk)):
+                return admission.no_memory()
+            self._size += len(chunk)
+            chunks.append(chunk)
+        self.body = b"".join(chunks)
+        return None
+
+    def release(self) -> None:
+        """Count the body as held no more."""
+        self._admission.buffered.release(self._size)
+        self._size = 0
 
 
 class AsgiRequest(InboundRequest):
