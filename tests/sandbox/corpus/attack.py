@@ -20,7 +20,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 NUMBERS = {
     "accept4": (288, 242), "acct": (163, 89), "add_key": (248, 217), "adjtimex": (159, 171),
     "bpf": (321, 280), "capget": (125, 90), "capset": (126, 91), "clock_settime": (227, 112),
-    "clone": (56, 220), "clone3": (435, 435), "delete_module": (176, 106), "execveat": (322, 281),
+    "clone": (56, 220), "close_range": (436, 436), "clone3": (435, 435),
+    "delete_module": (176, 106), "execveat": (322, 281),
     "exit": (60, 93), "fanotify_init": (300, 262), "finit_module": (313, 273), "fsopen": (430, 430),
     "getxattr": (191, 8), "inotify_add_watch": (254, 27), "init_module": (175, 105),
     "io_setup": (206, 0), "io_uring_setup": (425, 425), "ioperm": (173, None), "iopl": (172, None),
@@ -85,7 +86,12 @@ def forbidden(name, *arguments):
 
 def machine_code(code):
     """A function without arguments that runs this machine code."""
-    page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    page = mmap.mmap(
+        -1,
+        4096,
+        flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+        prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC,
+    )
     page.write(code)
     address = ctypes.addressof(ctypes.c_char.from_buffer(page))
     function = ctypes.CFUNCTYPE(ctypes.c_long)(address)

@@ -130,18 +130,21 @@ SAME_HASH = ", ".join(str(n * (2**61 - 1)) for n in range(1, 4_000))
 
 
 @pytest.mark.parametrize(
-    "answers",
+    ("answers", "detail"),
     [
-        b"\n" * (16 << 20),
-        b"x\n" * (8 << 20),
-        f'[0, 0, null, "value", {{"set": [{SAME_HASH}]}}]\n'.encode() * 150,
+        (b"\n" * (16 << 20), "no answer: the program ended itself"),
+        (b"x\n" * (8 << 20), "no answer: the program ended itself"),
+        (
+            f'[0, 0, null, "value", {{"set": [{SAME_HASH}]}}]\n'.encode() * 150,
+            "the program gave no answer that can be read",
+        ),
     ],
 )
-def test_answers_that_are_none_take_no_long_time(answers: bytes) -> None:
+def test_answers_that_are_none_take_no_long_time(answers: bytes, detail: str) -> None:
     started = time.process_time()
     flooded = Report(status="ok", answers=b'["ready"]\n' + answers)
     (result,) = run_tests(Lost(flooded), "def f(n): return n", [CallTest("f", [1], {}, 1)])
-    assert said([result]) == [(False, "error", "no answer: the program ended itself")]
+    assert said([result]) == [(False, "error", detail)]
     assert time.process_time() - started < 4
 
 
@@ -493,3 +496,12 @@ def test_real_completions_get_the_verdict_that_they_have(executor: Recording, da
             wrong.append((row["id"], result))
     assert len(lines) == 240
     assert wrong == []
+
+
+def test_what_winds_up_the_clocks_of_a_test_is_its_answer() -> None:
+    late = (
+        b'["ready"]\n[1,junk\n[0, 0, null, "value", 0]\n[1, 0, null, "value", 1]\n[2, 0, null, "value", 2]\n'
+    )
+    tests = [CallTest("f", [n], {}, n) for n in range(3)]
+    results = run_tests(Lost(Report(status="ok", answers=late)), "def f(n): return n", tests)
+    assert [result.passed for result in results] == [True, False, True]

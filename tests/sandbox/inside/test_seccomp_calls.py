@@ -151,7 +151,7 @@ print(getpid() == os.getpid(), flush=True)
 def test_what_a_programs_filter_takes(confinement: str, expected: list[str]) -> None:
     code = f"""
 server()
-os.setpgid(0, 0)
+os.setsid()
 {confinement}
 def fork():
     if not (child := os.fork()):
@@ -239,7 +239,10 @@ answer = asyncio.run(main())""",
 import random, uuid, datetime
 time.sleep(0.001); os.urandom(8); uuid.uuid4(); random.SystemRandom().random(); signal.alarm(5); signal.alarm(0)
 answer = datetime.datetime.now().year > 2000""",
-    "big memory": "answer = len(bytearray(100_000_000)); import mmap; mmap.mmap(-1, 10_000_000).close()",
+    "big memory": """
+import mmap
+mmap.mmap(-1, 10_000_000, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close(); mmap.mmap(-1, 13).close()
+answer = len(bytearray(100_000_000))""",
     "modules": """
 import ctypes.util, decimal, fractions, hashlib, heapq, itertools, json, re, sqlite3, statistics, zlib
 answer = sqlite3.connect(":memory:").execute("select 1 + 1").fetchone()""",
@@ -275,7 +278,7 @@ def test_libraries_work_where_they_are_installed(tmp_path: Path) -> None:
 def test_processes_work_where_they_are_allowed(tmp_path: Path) -> None:
     code = """
 import asyncio, subprocess
-server(); os.setpgid(0, 0); program(processes=True, execute=True)
+server(); os.setsid(); program(processes=True, execute=True)
 async def main():
     process = await asyncio.create_subprocess_exec("/bin/echo", "b", stdout=-1)
     return (await process.communicate())[0].decode()
@@ -300,7 +303,7 @@ def test_tools_work(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.c").write_text(C, encoding="utf-8")
     path = shutil.which(TOOLS[name][0])
     code = f"""
-os.setpgid(0, 0)
+os.setsid()
 server(chmod="allowed"); program(processes=True, execute=True, chmod="allowed")
 os.execve({path!r}, {TOOLS[name]!r}, {{"PATH": "/usr/local/bin:/usr/bin:/bin"}})"""
     done = run(code, cwd=tmp_path)

@@ -180,16 +180,19 @@ int main(void) {{
 def test_memory_that_is_shared_counts_once() -> None:
     need("c")
     source = """
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 int main(int count, char **arguments) {
     long size = (count > 1 ? 300L : 60L) << 20;
-    char *shared = mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (mmap(0, 8192, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) return 1;
+    char *shared = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) { perror("mmap"); return 2; }
     memset(shared, 1, size);
     for (int i = 0; i < 4; i++) if (fork() == 0) {
-        for (long at = 0; at < size; at += 4096) shared[at]++;
+        for (long at = 0, sum = 0; at < size; at += 4096) sum += shared[at];
         usleep(200000);
         return 0;
     }

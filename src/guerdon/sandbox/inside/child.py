@@ -28,6 +28,8 @@ from .request import MAX_DESCRIPTORS, MAX_LENGTH, REFUSED, JobRequest
 NAME = "main.py"
 MAX_ANSWERS = 16 << 20
 MAX_OPEN = 256
+MAX_PENDING = 256
+"""Timers and signals that wait; the kernel counts those of all processes of a user together."""
 STACK = 64 << 20
 _HIGHEST = 1 << 20
 _LIMITS = (
@@ -37,6 +39,15 @@ _LIMITS = (
     resource.RLIMIT_AS,
     resource.RLIMIT_NPROC,
     resource.RLIMIT_NOFILE,
+)
+_NOTHING = (
+    resource.RLIMIT_CORE,
+    resource.RLIMIT_MSGQUEUE,
+    resource.RLIMIT_MEMLOCK,
+    resource.RLIMIT_NICE,
+    resource.RLIMIT_RTPRIO,
+    resource.RLIMIT_RTTIME,
+    10,  # RLIMIT_LOCKS
 )
 _REHEARSALS = 10
 _REHEARSED = b"""
@@ -111,14 +122,16 @@ def _highest(which: int) -> int:
 
 def limit_all() -> None:
     """Sets the limits that are the same for every run; the fork server keeps to them, too."""
-    # How many descriptors of a user may be on their way is measured by the limit of who sends more: programs
-    # that send theirs to themselves must not keep the server from handing on those of the next run.
-    most = _highest(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    # Nothing below what there may be is left as whoever started this process had it.
+    for which in (number for name, number in vars(resource).items() if name.startswith("RLIMIT_")):
+        highest = resource.getrlimit(which)[1]
+        resource.setrlimit(which, (highest, highest))
     # Deep recursion is what programs of this kind do; threads keep the size that the process was started with.
     stack = min(STACK, _highest(resource.RLIMIT_STACK))
     resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
-    for none in (resource.RLIMIT_CORE, resource.RLIMIT_MSGQUEUE, resource.RLIMIT_MEMLOCK):
+    pending = min(MAX_PENDING, _highest(resource.RLIMIT_SIGPENDING))
+    resource.setrlimit(resource.RLIMIT_SIGPENDING, (pending, pending))
+    for none in _NOTHING:
         resource.setrlimit(none, (0, 0))
 
 
@@ -169,20 +182,15 @@ def wait_and_run(direct: _socket.socket, channel: _socket.socket, context: Serve
         if not data:
             os._exit(0)
         request = JobRequest.unpacked(data, descriptors)
-        seen, watched = request.passed_on(data)
+        seen = request.passed_on(data)
         given = request.descriptors
         role: Role = "calls" if request.kind == "calls" else "program"
         _settle(request, context, role)
         os.close(context.folder)
-        if watched:
-            rights = array.array("i", watched)
-            channel.sendmsg((seen,), ((socket.SOL_SOCKET, socket.SCM_RIGHTS, rights),))
-        else:
-            channel.send(seen)
+        channel.send(seen)
         # From here on what fails is the program's, such as a source that is larger than its memory.
         channel.close()
         texts = {name: _read(given[name]) for name in _READ_WHOLE if name in given}
-        # Not before: it also bounds how many descriptors of its user may be on their way when it sends some.
         _limit(context, resource.RLIMIT_NOFILE, MAX_OPEN, MAX_OPEN)
         _start(role, texts, given.get("a"), None, context.box)
     except BaseException as error:  # whatever it was, a fork must not fall back into the server's own loop

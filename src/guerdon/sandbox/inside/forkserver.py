@@ -10,24 +10,28 @@ from __future__ import annotations
 
 import _socket
 import _thread
+import array
 import os
 import select
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
 from . import child, kernel, scratch
 from .child import Role, ServerContext
-from .request import CLEAN, MAX_LENGTH, REFUSED, JobRequest, RunOutcome
+from .request import ANSWERS, CLEAN, MAX_LENGTH, REFUSED, REWRITTEN, JobRequest, RunOutcome
+from .steps import StepCounter
 
 LOOK_S = 0.02
 """Seconds between two looks at scratch files that no file system bounds."""
 Made = TypeVar("Made")
 FORK_S = 3.0
 """Seconds in which a fork is tried again: other programs of the same user may have all processes for a moment."""
+LOOKS_A_STEP = 8
+"""How often it is looked for an answer in the time that a step has: a step takes as much longer at most."""
 
 
 class Spare:
@@ -86,6 +90,7 @@ class ForkServer:
     def serve(self) -> None:
         """Answers one request after the other; returns when there is nobody left to answer."""
         spare: Spare | None = None
+        answers = array.array("i")
         while True:
             spare = spare or self._retried(self._spare)
             channel = spare.channel
@@ -101,12 +106,15 @@ class ForkServer:
             if outside and not descriptors:
                 # A reason to end a run that had ended by itself when it came.
                 continue
+            if outside and data == ANSWERS:
+                answers = descriptors
+                continue
+            descriptors += answers
+            answers = array.array("i")
             channel.close()
             if data.startswith(REFUSED):
-                _, status, _ = os.wait4(spare.pid, 0)
+                self._report_refusal(spare.pid, data[len(REFUSED) :], descriptors)
                 spare = None
-                why = data[len(REFUSED) :].decode("utf-8", "replace")
-                self.control.send(RunOutcome(status, 0.0, 0.0, 0, f"it could not be started: {why}").packed())
                 continue
             request = JobRequest.unpacked(data, descriptors)
             if outside:
@@ -125,15 +133,27 @@ class ForkServer:
                 answer = run.done()
             for descriptor in descriptors:
                 os.close(descriptor)
-            folder = self.context.folder
-            left = not scratch.is_empty(folder)
-            # Before it is emptied, which may take as long as the program made it take.
-            self.control.send(answer.packed(left=left))
-            if left:
-                if not scratch.empty(folder):
-                    # What cannot be cleaned is not handed to the next program.
-                    return
-                self.control.send(CLEAN)
+            if not self._answered(answer):
+                return
+
+    def _answered(self, answer: RunOutcome) -> bool:
+        """Says what came of a run and empties the working directory; whether that can be handed to the next program."""
+        folder = self.context.folder
+        left = not scratch.is_empty(folder)
+        # Before it is emptied, which may take as long as the program made it take.
+        self.control.send(answer.packed(left=left))
+        if left:
+            if not scratch.empty(folder):
+                return False
+            self.control.send(CLEAN)
+        return True
+
+    def _report_refusal(self, pid: int, why: bytes, descriptors: Sequence[int]) -> None:
+        _, status, _ = os.wait4(pid, 0)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        reason = f"it could not be started: {why.decode('utf-8', 'replace')}"
+        self.control.send(RunOutcome(status, 0.0, 0.0, 0, reason).packed())
 
     def _spare(self) -> Spare:
         return Spare(self.fork, self.direct, self.context)
@@ -175,6 +195,7 @@ class ProcessRun:
         self.request = request
         self.pids = pids
         self.started = time.monotonic()
+        self.clocks: _Clocks | None = None
 
     def done(self) -> RunOutcome:
         """Waits until the run has ended or has to be ended, and returns its outcome."""
@@ -187,6 +208,8 @@ class ProcessRun:
             os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(pid, 0)
         used = usage.ru_utime + usage.ru_stime
+        if self.clocks and self.clocks.turned_back():
+            reason = REWRITTEN
         return RunOutcome(status, used, time.monotonic() - self.started, usage.ru_maxrss, reason)
 
     def _wait(self, watch: int) -> str:
@@ -197,8 +220,10 @@ class ProcessRun:
         # Judging the clocks only when one of them may have run out keeps a short run short.
         # Where commands run, the file system's bound is that of compilers.
         bounded = server.bounded and request.kind != "command"
-        pause = min(request.wall_s, request.cpu_s) if bounded else LOOK_S
-        clocks: _Clocks | None = None
+        longest = min(request.wall_s, request.cpu_s)
+        if request.stepwise:
+            longest /= LOOKS_A_STEP
+        pause = longest if bounded else LOOK_S
         reason = ""
         while not reason:
             ready = dict(poller.poll(pause * 1000))
@@ -212,9 +237,9 @@ class ProcessRun:
             elif not bounded and not scratch.within(server.context.box, request.scratch):
                 reason = "scratch_limit"
             else:
-                clocks = clocks or _Clocks(self)
+                clocks = self.clocks = self.clocks or _Clocks(self)
                 left = clocks.left()
-                pause = max(left, 0.001) if bounded else LOOK_S
+                pause = min(max(left, 0.001), longest) if bounded else LOOK_S
                 if left <= 0:
                     reason = "timeout"
         poller.unregister(watch)
@@ -235,6 +260,8 @@ class GroupRun(ProcessRun):
         self._kill()
         _, status, usage = os.wait4(self.pids[0], 0)
         more, peak = self._reap()
+        if self.clocks and self.clocks.turned_back():
+            reason = REWRITTEN
         if self.request.collect:
             scratch.collect(self.server.context.box, self.request.collect, self.request.descriptors["c"])
         return RunOutcome(
@@ -278,13 +305,13 @@ class GroupRun(ProcessRun):
 
 
 class _Clocks:
-    """What is left to a run; each answer that it gives winds the clocks up again, though never beyond what all
-    its steps may take together: a program may write what is not an answer."""
+    """What is left to a run. Each step that it has answered winds the clocks up again."""
 
     def __init__(self, run: ProcessRun) -> None:
         self._run = run
-        self._answers = run.request.descriptors.get("a") if run.request.steps > 1 else None
-        self._wall, self._cpu, self._size = run.started, 0.0, 0
+        request = run.request
+        self._steps = StepCounter(request.descriptors["a"], request.steps) if request.stepwise else None
+        self._wall, self._cpu = run.started, 0.0
 
     def left(self) -> float:
         """Seconds until one of the clocks may have run out; 0 or less where one has."""
@@ -294,8 +321,12 @@ class _Clocks:
             # One that has just ended has no clock any more; its use is known when it is waited for.
             with suppress(OSError):
                 cpu += kernel.processor_seconds(pid)
-        if self._answers is not None and (size := os.fstat(self._answers).st_size) > self._size:
-            self._wall, self._cpu, self._size = now, cpu, size
+        if self._steps is not None and self._steps.advanced():
+            self._wall, self._cpu = now, cpu
         all_wall = request.wall_s * request.steps - (now - self._run.started)
         all_cpu = request.cpu_s * request.steps - cpu
         return min(request.wall_s - (now - self._wall), request.cpu_s - (cpu - self._cpu), all_wall, all_cpu)
+
+    def turned_back(self) -> bool:
+        """Whether the answers that wound them up are no longer those that were given in time."""
+        return self._steps is not None and self._steps.changed()

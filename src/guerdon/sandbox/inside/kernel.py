@@ -43,6 +43,7 @@ PR_CAPBSET_DROP = 24
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 PR_GET_NO_NEW_PRIVS = 39
+PR_SET_THP_DISABLE = 41
 PR_CAP_AMBIENT = 47
 _AMBIENT_RAISE = 2
 _AMBIENT_CLEAR_ALL = 4
@@ -146,6 +147,11 @@ def die_with_parent(signal_number: int = 9) -> None:
 def set_dumpable(dumpable: bool) -> None:
     """Whether others of the same user may trace this process and read its memory."""
     prctl(PR_SET_DUMPABLE, int(dumpable))
+
+
+def disable_huge_pages() -> None:
+    """Small pages only, for this process and all that it starts: a huge one stays until all of it is unmapped."""
+    prctl(PR_SET_THP_DISABLE, 1)
 
 
 def set_subreaper() -> None:

@@ -15,7 +15,7 @@ INSIDE_ID = 1000
 """User and group in the namespace."""
 STRANGER_ID = 65534
 """Who that is outside where root starts the sandbox: nobody, so that limits hold and nothing is owned."""
-DEVICES = ("null", "zero", "full", "random", "urandom")
+DEVICES = ("null", "full", "random", "urandom")
 STREAMS = {
     "fd": "/proc/self/fd",
     "stdin": "/proc/self/fd/0",

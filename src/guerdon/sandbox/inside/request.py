@@ -15,6 +15,10 @@ REFUSED = b"\xff"
 """A message begins with it where a program could not be started; the reason follows."""
 CLEAN = b"clean"
 """What is said when the working directory of a run is empty after an outcome that said it was not."""
+ANSWERS = b"a"
+"""A message with the answers of the next single run, each of which winds up its clocks."""
+REWRITTEN = "rewritten"
+"""Why the answers of a run do not count: they are not those that it gave in time."""
 _NAMES = 16
 _FORM = struct.Struct(f"=BddQQQII{_NAMES}s")
 _OUTCOME = struct.Struct("=iddQ?")
@@ -56,6 +60,11 @@ class JobRequest:
         """Whether it is a Python program in one process from start to end, of which nothing is brought back."""
         return self.processes == 1 and (self.kind == "program" or self.kind == "calls") and not self.collect
 
+    @property
+    def stepwise(self) -> bool:
+        """Whether the steps of the run have clocks of their own, which its answers wind up."""
+        return self.steps > 1 and "a" in self.descriptors
+
     def packed(self) -> bytes:
         """As bytes."""
         return _FORM.pack(
@@ -92,12 +101,10 @@ class JobRequest:
         made.descriptors = dict(zip(made.names, descriptors, strict=True))
         return made
 
-    def passed_on(self, data: bytes) -> tuple[bytes, list[int]]:
-        """This single request, which was unpacked from ``data``, as the fork server is to see it: with the
-        limits, and the answers where each of them winds up the clocks."""
-        watched = self.steps > 1 and "a" in self.descriptors
-        names = b"a" if watched else b""
-        return data[:-_NAMES] + names.ljust(_NAMES, b"\0"), [self.descriptors["a"]] if watched else []
+    def passed_on(self, data: bytes) -> bytes:
+        """This single request, which was unpacked from ``data``, as the fork server is to see it: with the limits
+        and, of the descriptors, with the answers where each of them winds up the clocks, which it has already."""
+        return data[:-_NAMES] + (ANSWERS if self.stepwise else b"").ljust(_NAMES, b"\0")
 
 
 class RunOutcome(NamedTuple):

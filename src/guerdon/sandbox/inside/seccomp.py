@@ -21,7 +21,9 @@ from .bpf import (
     Block,
     assemble,
     by_number,
+    high,
     if_any_bit,
+    if_at_least,
     if_equal,
     if_one_of,
     if_zero,
@@ -47,33 +49,34 @@ _NO_PID = 0x7FF1_D0D0
 
 _FORBIDDEN = refused(errno.EPERM)
 _UNKNOWN = refused(errno.ENOSYS)
+_SEEMS_DONE = refused(0)
 _UNSUPPORTED = refused(errno.ENOTSUP)
 
 _READING = """
-    read readv pread64 preadv preadv2 lseek open openat openat2 close close_range stat lstat fstat newfstatat
-    statx access faccessat faccessat2 readlink readlinkat getdents getdents64 getcwd chdir fchdir statfs fstatfs
-    fadvise64 readahead
+    read readv pread64 preadv preadv2 lseek close stat lstat fstat newfstatat statx access faccessat faccessat2
+    readlink readlinkat getdents getdents64 getcwd chdir fchdir statfs fstatfs
 """
 _WRITING = """
-    write writev pwrite64 pwritev pwritev2 creat truncate ftruncate fsync fdatasync sync_file_range
-    rename renameat renameat2 mkdir mkdirat rmdir link linkat symlink symlinkat unlink unlinkat umask flock
-    sendfile copy_file_range splice tee
+    write writev pwrite64 pwritev pwritev2 truncate ftruncate rename renameat renameat2 mkdir mkdirat rmdir
+    link linkat symlink symlinkat unlink unlinkat umask sendfile
 """
+# Reading a file of the host's is enough for them: they would lock it or have it written to the disk. What a program
+# writes ends with it and nobody shares it, so nothing is lost where they only seem to succeed.
+_PRETENDED = "flock fsync fdatasync sync_file_range fadvise64"
+# They move pages of the host's files about in the kernel, and every library has a way without.
+_COPIED_BY_HAND = "splice tee copy_file_range openat2"
 _DESCRIPTORS = """
     dup dup2 dup3 pipe pipe2 poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait
-    epoll_pwait epoll_pwait2 eventfd eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime
-    recvfrom recvmsg sendmsg shutdown getsockname getpeername
+    epoll_pwait epoll_pwait2 eventfd eventfd2 shutdown getsockname getpeername
 """
 _MEMORY = """
-    mmap mprotect munmap brk mremap msync mincore madvise mlock mlock2 munlock mlockall munlockall
-    get_mempolicy membarrier
+    mprotect munmap brk mremap membarrier
 """
 _PROCESS = """
-    arch_prctl set_tid_address set_robust_list rseq restart_syscall futex futex_waitv uretprobe uprobe
-    fork vfork execve execveat exit exit_group wait4 waitid kill tkill tgkill rt_sigqueueinfo
-    rt_tgsigqueueinfo pidfd_open pidfd_send_signal rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending
-    rt_sigtimedwait rt_sigsuspend sigaltstack pause alarm getitimer setitimer timer_create timer_settime
-    timer_gettime timer_getoverrun timer_delete setsid setpgid landlock_create_ruleset landlock_add_rule
+    arch_prctl set_tid_address set_robust_list rseq restart_syscall futex uretprobe uprobe fork vfork execve
+    exit exit_group wait4 waitid kill tkill tgkill pidfd_open pidfd_send_signal rt_sigaction rt_sigprocmask
+    rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend sigaltstack pause alarm getitimer setitimer
+    timer_create timer_settime timer_gettime timer_getoverrun timer_delete setsid
     landlock_restrict_self
 """
 _ASKING = """
@@ -88,6 +91,8 @@ _CHMOD = "chmod fchmod fchmodat fchmodat2"
 
 _NEW_NAMESPACE = 0x7E02_0000
 _CLONE_THREAD = 0x0001_0000
+_CLONE_FILES = 0x0000_0400
+_CLOSE_RANGE_UNSHARE = 2
 # A parent can neither be traced along nor be made the sibling of its child, who would then outlive it.
 _CLONE_UNWANTED = _NEW_NAMESPACE | 0x0000_2000 | 0x0000_8000
 
@@ -96,16 +101,31 @@ _TERMINAL_QUESTIONS = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0
 
 _F_SETFL = 4
 _O_ASYNC = 0x2000
-_DESCRIPTOR_COMMANDS = (0, 1, 2, 3, 5, 6, 7, 36, 37, 38, 1030, 1032, 1033, 1034)
-"""F_DUPFD, F_GETFD, F_SETFD, F_GETFL, locks and locks of open files, F_DUPFD_CLOEXEC, F_GETPIPE_SZ, seals.
+_DESCRIPTOR_COMMANDS = (0, 1, 2, 3, 5, 36, 1030, 1032, 1033, 1034)
+"""F_DUPFD, F_GETFD, F_SETFD, F_GETFL, whether there are locks, F_DUPFD_CLOEXEC, F_GETPIPE_SZ, seals.
 Not F_SETOWN and F_SETSIG, which send signals to any process, nor F_SETPIPE_SZ, which takes kernel memory."""
+_LOCK_COMMANDS = (6, 7, 37, 38)
+"""F_SETLK, F_SETLKW and the same of open files. They only seem to succeed: the kernel pays for each of any number of
+locks, and one on a file of the host's would hold up who uses it there."""
+_O_TMPFILE = 0x40_0000
+
+_MAP_SHARED = 1
+_MAP_ANONYMOUS = 0x20
+_MAP_HUGETLB = 0x4_0000
+_PAGE = 4096
+_MS_SYNC = 4
+_ADVICE = (0, 1, 2, 3, 4, 8, 9, 10, 11, 15, 16, 17, 18, 19, 22, 23)
+"""What programs may say of their memory. Not MADV_HUGEPAGE and MADV_COLLAPSE: a huge page stays whole in memory until
+all of it is unmapped, and what is unmapped counts no more. Nor what moves pages of the host's files out of memory."""
+_MESSAGE_FLAGS = 0x4000_C1F2
+"""MSG_PEEK, TRUNC, DONTWAIT, EOR, WAITALL, NOSIGNAL, MORE, CMSG_CLOEXEC. Not MSG_OOB, which is rarely used code."""
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_SECCOMP = 22
-_PROCESS_OPTIONS = (_PR_SET_PDEATHSIG, 2, 3, 15, 16, 21, _PR_SET_SECCOMP, 23, 30, 38, 39, 42, 0x5356_4D41)
-"""PDEATHSIG, GET_DUMPABLE, names, SECCOMP, CAPBSET_READ, GET_TIMERSLACK, NO_NEW_PRIVS, GET_THP_DISABLE,
-SET_VMA."""
+_PROCESS_OPTIONS = (_PR_SET_PDEATHSIG, 2, 3, 15, 16, 21, _PR_SET_SECCOMP, 23, 30, 38, 39, 42)
+"""PDEATHSIG, GET_DUMPABLE, names, SECCOMP, CAPBSET_READ, GET_TIMERSLACK, NO_NEW_PRIVS, GET_THP_DISABLE.
+Not SET_VMA, which has the kernel keep a name for each mapping."""
 
 _AF_UNIX = 1
 _CONNECTED = (1, 5)
@@ -127,6 +147,7 @@ _SECCOMP_UNWANTED = 0xFFFF_FFFF & ~(_SECCOMP_TSYNC | _SECCOMP_LOG | 4 | 16)
 def server_filter(machine: Architecture, *, chmod: Chmod = "refused") -> bytes:
     """The allow-list for a fork server and all that it starts: interpreters, compilers, shells.
 
+    Listed is what interpreters, compilers and programs were seen to call, and what Python's own functions need.
     No mounts, namespaces, tracing, sockets but connected pairs, owners, times or attributes of files, shared
     memory, keys, io_uring. What is not listed fails with EPERM, what libraries have a way without with
     ENOSYS. Another machine's calls (32-bit ones on a 64-bit machine) kill the process.
@@ -142,6 +163,8 @@ def server_filter(machine: Architecture, *, chmod: Chmod = "refused") -> bytes:
     blocks |= _for_all(machine, _ASKING_ATTRIBUTES, _UNSUPPORTED)
     # It takes room faster than anyone can look; libraries write instead.
     blocks |= _for_all(machine, "fallocate", _UNSUPPORTED)
+    blocks |= _for_all(machine, _COPIED_BY_HAND, _UNKNOWN)
+    blocks |= _for_all(machine, _PRETENDED, _SEEMS_DONE)
     for names, block in _server_conditions().items():
         blocks |= _for_all(machine, names, block)
     return assemble(_for_machine(machine, blocks, _FORBIDDEN, _UNKNOWN))
@@ -164,8 +187,9 @@ class ProgramFilter:
         signal_others: bool = False,
         chmod: Chmod = "refused",
     ) -> None:
-        blocks = _for_all(machine, "clone3", _UNKNOWN)
-        denied = "setsid setpgid seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self"
+        blocks = _for_all(machine, "clone3 sendfile", _UNKNOWN)
+        # Descriptors that lie in a socket's queue are in no process, so nobody could count what they hold.
+        denied = "setsid seccomp sendmsg landlock_restrict_self"
         if not processes:
             denied += " fork vfork pidfd_open"
             blocks |= _for_all(machine, "clone", load(low(0), if_any_bit(_CLONE_THREAD, ALLOWED, _FORBIDDEN)))
@@ -244,31 +268,59 @@ def _server_conditions() -> dict[str, Block]:
     """What depends on arguments. Words are halves where the kernel takes 32 bits, so the rest is no way around."""
     itself = load(low(0), if_equal(0, ALLOWED, _FORBIDDEN))
     flags = load(low(2), if_any_bit(_O_ASYNC, _FORBIDDEN, ALLOWED))
+    # A thread with descriptors of its own would have as many as a process.
+    shares_files = if_any_bit(_CLONE_FILES, ALLOWED, _FORBIDDEN)
+    task = if_any_bit(_CLONE_UNWANTED, _FORBIDDEN, if_any_bit(_CLONE_THREAD, shares_files, ALLOWED))
+    commands = if_one_of(_LOCK_COMMANDS, _SEEMS_DONE, if_equal(_F_SETFL, flags, _FORBIDDEN))
     undumpable = if_zero(1, ALLOWED, _FORBIDDEN)
     connected = load(low(1), masked(0xF, if_one_of(_CONNECTED, ALLOWED, _FORBIDDEN)))
     socket_option = load(low(2), if_one_of(_SOCKET_OPTIONS, ALLOWED, _FORBIDDEN))
     plain_filter = load(low(1), if_any_bit(_SECCOMP_UNWANTED, _FORBIDDEN, ALLOWED))
     return {
-        "clone": load(low(0), if_any_bit(_CLONE_UNWANTED, _FORBIDDEN, ALLOWED)),
+        "open": _unless_nameless(1),
+        "openat": _unless_nameless(2),
+        "close_range": load(low(2), if_any_bit(_CLOSE_RANGE_UNSHARE, _FORBIDDEN, ALLOWED)),
+        "mmap": _private_or_of_a_file(),
+        "madvise": load(low(2), if_one_of(_ADVICE, ALLOWED, refused(errno.EINVAL))),
+        "msync": load(low(2), if_any_bit(_MS_SYNC, _SEEMS_DONE, ALLOWED)),
+        "clone": load(low(0), task),
         "ioctl": load(low(1), if_one_of(_TERMINAL_QUESTIONS, ALLOWED, refused(errno.ENOTTY))),
-        "fcntl": load(
-            low(1), if_one_of(_DESCRIPTOR_COMMANDS, ALLOWED, if_equal(_F_SETFL, flags, _FORBIDDEN))
-        ),
+        "fcntl": load(low(1), if_one_of(_DESCRIPTOR_COMMANDS, ALLOWED, commands)),
         "prctl": load(
             low(0), if_one_of(_PROCESS_OPTIONS, ALLOWED, if_equal(_PR_SET_DUMPABLE, undumpable, _FORBIDDEN))
         ),
         "socketpair": load(low(0), if_equal(_AF_UNIX, connected, _FORBIDDEN)),
-        "sendto": if_zero(4, ALLOWED, _FORBIDDEN),
+        "sendto": if_zero(4, _plain_message(3), _FORBIDDEN),
+        "recvfrom": _plain_message(3),
+        "recvmsg sendmsg": _plain_message(2),
         "setsockopt": load(low(1), if_equal(_SOL_SOCKET, socket_option, _FORBIDDEN)),
         "getsockopt": load(low(1), if_equal(_SOL_SOCKET, ALLOWED, _FORBIDDEN)),
         "seccomp": load(
             low(0),
             if_equal(_SECCOMP_MODE_FILTER, plain_filter, if_one_of((0, 2), ALLOWED, _FORBIDDEN)),
         ),
-        "personality": load(low(0), if_one_of((0, 0xFFFF_FFFF), ALLOWED, _FORBIDDEN)),
         "prlimit64 sched_setaffinity sched_setscheduler sched_setparam sched_setattr": itself,
         "setpriority": load(low(0), if_equal(0, load(low(1), if_equal(0, ALLOWED, _FORBIDDEN)), _FORBIDDEN)),
     }
+
+
+def _unless_nameless(flags: int) -> Block:
+    """Opening a file, but none that never has a name; libraries remove its name instead."""
+    return load(low(flags), if_any_bit(_O_TMPFILE, _UNSUPPORTED, ALLOWED))
+
+
+def _private_or_of_a_file() -> Block:
+    """A mapping that counts as long as its memory is there. All pages of a shared one without a file stay until the
+    last of it is unmapped, so that it may have one page only: enough for what processes tell each other."""
+    one_page = load(
+        high(1), if_equal(0, load(low(1), if_at_least(_PAGE + 1, _FORBIDDEN, ALLOWED)), _FORBIDDEN)
+    )
+    nameless = if_any_bit(_MAP_SHARED, one_page, ALLOWED)
+    return load(low(3), if_any_bit(_MAP_HUGETLB, _FORBIDDEN, if_any_bit(_MAP_ANONYMOUS, nameless, ALLOWED)))
+
+
+def _plain_message(flags: int) -> Block:
+    return load(low(flags), if_any_bit(0xFFFF_FFFF & ~_MESSAGE_FLAGS, _FORBIDDEN, ALLOWED))
 
 
 def _chmod_verdict(chmod: Chmod) -> Block:

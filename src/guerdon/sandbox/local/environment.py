@@ -13,7 +13,7 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.sandbox.execution import Tier
-from guerdon.sandbox.inside.namespaces import STREAMS
+from guerdon.sandbox.inside.namespaces import DEVICES, STREAMS
 
 BOX = "/box"
 """The working directory inside, where the sandbox has a root folder of its own."""
@@ -154,7 +154,7 @@ def bubblewrap_command(spec: Spec, folder: str, program: str, info: int) -> list
         line += ["--ro-bind", path, path]
     for name, target in config["links"]:
         line += ["--symlink", target, name]
-    for name in ("null", "zero", "full", "random", "urandom"):
+    for name in DEVICES:
         line += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     for name, target in STREAMS.items() if spec.commands else ():
         line += ["--symlink", target, f"/dev/{name}"]

@@ -16,7 +16,7 @@ from typing import Any
 
 from guerdon.sandbox.execution import Report, SandboxJob, Status, Tier
 from guerdon.sandbox.inside.numbers import machine
-from guerdon.sandbox.inside.request import CLEAN, JobRequest, RunOutcome
+from guerdon.sandbox.inside.request import ANSWERS, CLEAN, REWRITTEN, JobRequest, RunOutcome
 from guerdon.sandbox.local import workdirs
 from guerdon.sandbox.local.environment import AT_START, BOX, Spec, bubblewrap_command, configuration
 from guerdon.sandbox.local.job_files import JobFiles, unpacked
@@ -197,12 +197,8 @@ class ForkServerHandle:
                 names="".join(job_files.descriptors),
                 collect=job.collect,
             )
-            rights = array.array("i", job_files.descriptors.values())
-            way = self._direct if request.single else self._control
-            try:
-                way.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
-            except OSError as error:
-                raise ServerGoneError(f"the fork server is gone: {error.strerror}") from None
+            request.descriptors = job_files.descriptors
+            self._send(request)
             begun = time.monotonic()
             ends = begun + job.longest_s
             if job.kind == "command" or limits.processes > 1:
@@ -220,6 +216,18 @@ class ForkServerHandle:
             return _report(job, job_files, outcome, self.tier)
         finally:
             job_files.close()
+
+    def _send(self, request: JobRequest) -> None:
+        try:
+            if request.single and request.stepwise:
+                # A program may hand on no descriptors, so the fork server gets this one from here.
+                watched = array.array("i", [request.descriptors["a"]])
+                self._control.sendmsg([ANSWERS], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, watched)])
+            rights = array.array("i", request.descriptors.values())
+            way = self._direct if request.single else self._control
+            way.sendmsg([request.packed()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        except OSError as error:
+            raise ServerGoneError(f"the fork server is gone: {error.strerror}") from None
 
     def is_clean(self, seconds: float) -> bool:
         """Whether the working directory of the last run is empty, within so many seconds."""
@@ -324,7 +332,7 @@ def _report(job: SandboxJob, job_files: JobFiles, answer: RunOutcome, tier: Tier
         signal=signalled,
         stdout=stdout,
         stderr=stderr,
-        answers=job_files.answers(),
+        answers=b"" if answer.reason == REWRITTEN else job_files.answers(),
         collected=unpacked(job_files.collected()),
         cpu_s=answer.cpu_s,
         wall_s=answer.wall_s,
@@ -339,6 +347,10 @@ def _status_of(
 ) -> tuple[Status, str]:
     if reason == "timeout" or signalled == signal.SIGXCPU:
         return "timeout", "it overran its time limit"
+    if reason == REWRITTEN:
+        return "killed", "it wrote over answers that it had given"
+    if reason == REWRITTEN:
+        return "killed", "it wrote over answers that it had given"
     if reason == "memory_limit":
         return "memory_limit", "it outgrew its memory limit"
     if reason == "process_limit":

@@ -10,7 +10,7 @@ Limits: processes=8, cpu_s=0.5, wall_s=1.5
 
 from attack import breach, mmap, os, time
 
-counter = mmap.mmap(-1, 1 << 16)
+counter = mmap.mmap(-1, 4096)
 slot = 0
 deadline = time.monotonic() + 0.6
 while time.monotonic() < deadline:

@@ -1,14 +1,16 @@
 """Fills buffers of the kernel that no limit on a program's memory counts: pipes, sockets, message queues.
 
-Limits: memory_mb=64, wall_s=3
-Variants: pipes, sockets, in_flight, dgram
+Nor may threads with descriptors of their own, or descriptors that are in no process but on their way.
+Limits: memory_mb=64, cpu_s=2, wall_s=4
+Variants: pipes, sockets, in_flight, in_flight_by_rights, dgram, unshared
 """
 
 import array
 import fcntl
 import socket
+import threading
 
-from attack import BURST, VARIANT, breach, os, say
+from attack import BURST, VARIANT, breach, os, say, syscall
 
 taken, kept = 0, []
 block = bytes(BURST)
@@ -35,6 +37,29 @@ def pair(kind):
     return one, other
 
 
+def sockets():
+    kept, taken = [], 0
+    try:
+        while True:
+            kept.append(pair(socket.SOCK_STREAM))
+            taken += fill(kept[-1][0].send) + fill(kept[-1][1].send)
+    except OSError:
+        return kept, taken
+
+
+def unshared():
+    if syscall("close_range", 1_000_000, 1_000_001, 2) == 0:
+        kept.append(sockets())
+
+
+if VARIANT == "unshared":
+    threading.stack_size(1 << 18)
+    threads = [threading.Thread(target=unshared) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    taken = sum(filled for _, filled in kept)
 try:
     while taken < 256 * BURST:
         if VARIANT == "pipes":
@@ -52,9 +77,10 @@ try:
             one, other = pair(socket.SOCK_DGRAM if VARIANT == "dgram" else socket.SOCK_STREAM)
             taken += fill(one.send)
             kept.append((one, other))
-            if VARIANT == "in_flight" and len(kept) > 8:
+            if VARIANT.startswith("in_flight") and len(kept) > 8:
                 # Sockets that lie in another's queue are open, and count as no descriptor of ours.
-                carrier = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+                kind = socket.SOCK_DGRAM if VARIANT == "in_flight" else socket.SOCK_STREAM
+                carrier = socket.socketpair(socket.AF_UNIX, kind)
                 numbers = [s.fileno() for both in kept for s in both]
                 carrier[0].sendmsg([b"x"], [(socket.SOL_SOCKET, 1, array.array("i", numbers))])
                 kept = [carrier]

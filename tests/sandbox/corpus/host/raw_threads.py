@@ -7,7 +7,8 @@ bounds them. Leaks: bubblewrap-root
 from attack import breach, ctypes, mmap, platform, say, syscall
 
 if platform.machine() == "x86_64":
-    page = mmap.mmap(-1, 1 << 20, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    rights = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+    page = mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, rights)
     base = ctypes.addressof(ctypes.c_char.from_buffer(page))
     # clone(THREAD|SIGHAND|VM|FS|FILES); a child spins in pause(), the parent returns the result.
     flags = 0x10000 | 0x800 | 0x100 | 0x200 | 0x400
