@@ -45,6 +45,9 @@ _TIGHT = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+(?:and|&)\s+|\s+")
 _LEAD = re.compile(
     r"^(?:(?:the )?(?:numbers|values|answers?|solutions|roots|list|set|results?) (?:are|is):?\s+)", re.I
 )
+# A number takes all of its figures and commas: "1,000,1,000" could be read in as many ways as it has commas.
+_ITEM = r"[-+−]?[$€£]?(?:\d++(?:,++\d++)*+(?:\.\d++)?+|\.\d++)(?:/\d++)?+%?+"
+_RUN = re.compile(rf"(?<![\w.,-])({_ITEM}(?:\s*+(?:(?:,\s*+)?\band\b|[,;])\s*+{_ITEM})*+)$")
 
 
 @reward_function(
@@ -227,8 +230,7 @@ def _sentence(text: str) -> list[Fraction] | None:
     text = text.strip().rstrip(".")
     if _DENIED.search(text[-2_000:]):
         return None
-    item = r"[-+−]?[$€£]?(?:\d[\d,]*\d|\d)?(?:\.?\d+)(?:/\d+)?%?"
-    match = re.search(rf"(?<![\w.,-])({item}(?:\s*(?:,|;|,?\s*\band\b)\s*{item})*)$", text[-2_000:])
+    match = _RUN.search(text[-2_000:])
     return _numbers(match[1]) if match else None
 
 

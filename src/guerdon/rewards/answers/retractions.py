@@ -42,28 +42,29 @@ _NEW_VALUE = (
     r"(?:['’]s| is| must be| should be| would be)(?: actually| really)?\s+(?=[$\\\-+.\d])"
 )
 
+# White space is not given back, since a response may consist of empty lines.
 _TAKEN_BACK = re.compile(
     # "Wait, that is wrong", "No, it isn't so" …
-    rf"(?:\b{_INTERJECTION}\b[\s,.:;!—-]+)+(?:i think |i see )?{_IS_WRONG}"
+    rf"(?:\b{_INTERJECTION}\b[\s,.:;!—-]++)++(?:i think |i see )?{_IS_WRONG}"
     # … "My answer above is incorrect" …
-    rf"|(?:^|[.!?\n;]\s*)(?:my|the above|the previous|that|this)(?: \w+)? (?:answer|result|solution)(?: above)?"
+    rf"|(?:^|[.!?\n;]\s*+)(?:my|the above|the previous|that|this)(?: \w+)? (?:answer|result|solution)(?: above)?"
     rf"(?:{_BE}\s+(?:actually )?{_WRONG}|{_BE_NOT})\b"
     # … "I made a mistake", "scratch that" …
-    r"|(?:^|[.!?\n;,:]\s*)(?:[a-z]+[,!.]*\s+){0,2}I(?:['’]ve| have)? (?:made an? (?:\w+ )?(?:mistake|error)"
+    r"|(?:^|[.!?\n;,:]\s*+)(?:[a-z]+[,!.]*\s+){0,2}I(?:['’]ve| have)? (?:made an? (?:\w+ )?(?:mistake|error)"
     r"|was (?:wrong|mistaken)|mis(?:calculated|counted|read|took|interpreted|understood)|messed up"
     r"|take (?:that|it|this) back|retract (?:that|it|this|my))\b"
     r"|\bjust kidding\b"
     r"|\b(?:scratch|strike|ignore|disregard|forget) "
     r"(?:that|this|the above|my (?:previous |earlier |last |final )?answer)\b"
     r"|\b(?:on second thou?ght|let me (?:correct|fix|revise|retract) (?:that|this|it|my))\b"
-    r"|(?:^|[.!?\n]\s*)\W{0,3}(?:edit|update|correction|corrected answer)\W{0,3}:"
+    r"|(?:^|[.!?\n]\s*+)\W{0,3}(?:edit|update|correction|corrected answer)\W{0,3}:"
     # … "No, it is 8".
-    rf"|(?:^|[.!?\n;]\s*)(?:(?:no|wait|oops|sorry|actually|hm+)\b[\s,.:;!—-]+)+{_NEW_VALUE}",
+    rf"|(?:^|[.!?\n;]\s*+)(?:(?:no|wait|oops|sorry|actually|hm+)\b[\s,.:;!—-]++)++{_NEW_VALUE}",
     re.IGNORECASE | re.MULTILINE,
 )
 # What makes a later answer the better one, and takes nothing back where none follows.
 _RECONSIDERED = re.compile(
-    r"(?:^|[.!?\n]\s*)(?:but |oh,? |hm+,? |no,? )?(?:wait|hold on|oops|actually|on reflection)\b"
+    r"(?:^|[.!?\n]\s*+)(?:but |oh,? |hm+,? |no,? )?(?:wait|hold on|oops|actually|on reflection)\b"
     r"|\blet(?:'s| me| us) (?:re-?(?:do|calculate|compute|consider|think|check|examine|evaluate)"
     r"|try (?:that |this )?again|start over|(?:double[- ])?check|verify)",
     re.IGNORECASE,

@@ -22,7 +22,7 @@ _LABEL = re.compile(
 )
 _PHRASE = re.compile(
     r"\b(?:answer|option|choice)\s+(?:(?:here|to (?:the|this|your) question)\s+)?"
-    r"(?:is|was|would be|should be|must be)\b[ \t]*:?\s*(?=\S)",
+    r"(?:is|was|would be|should be|must be)\b[ \t]*+:?+\s*+(?=\S)",
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
@@ -41,7 +41,7 @@ _RETRACTED = re.compile(
     r"|I was (?:wrong|mistaken)|I (?:made an? (?:mistake|error)|take (?:it|that) back)|scratch that)\b",
     re.IGNORECASE,
 )
-_END = re.compile(r"([.!?。！？]+[\"'”’)\]*_]*)(?=\s|$|[\u3040-\u9fff])|\n+")
+_END = re.compile(r"((?<![.!?。！？])[.!?。！？]++[\"'”’)\]*_]*+)(?=\s|$|[\u3040-\u9fff])|\n+")
 _SHORTENED = re.compile(
     r"(?:^|[\W\d_])(?:[^\W\d_a-z]|Mr|Mrs|Ms|Dr|Prof|St|Ste|Mt|Ft|Jr|Sr|No|Nos|vs|etc|approx|ca|Inc|Ltd|Co|Corp|Bros"
     r"|Gen|Col|Lt|Capt|Sgt|Rev|Hon|Gov|Sen|Rep|Pres|Vol|Op|feat|[A-Z](?:\.[A-Z])+|[ap]\.m|e\.g|i\.e"

@@ -72,7 +72,7 @@ _NO_PROGRAM = frozenset(
 """Tags of blocks that are not a program in a supported language."""
 
 _LOOKS_LIKE = {
-    "javascript": r"^[ \t]*(?:function\s*\w*\s*\(|(?:const|let|var)\s+[\w{\[]|console\.log\(|process\.std)",
+    "javascript": r"^[ \t]*(?:function\s*+\w*+\s*+\(|(?:const|let|var)\s+[\w{\[]|console\.log\(|process\.std)",
     "c": r"^[ \t]*#\s*include\b|\bint\s+main\s*\(",
     "cpp": r"^[ \t]*#\s*include\b|\bint\s+main\s*\(",
     "rust": r"^[ \t]*(?:pub\s+)?fn\s+\w+|^[ \t]*use\s+std::",

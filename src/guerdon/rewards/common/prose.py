@@ -20,7 +20,7 @@ _FORMULA = re.compile(
 )
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 # Four words in a row, or as much without spaces: nobody writes that in a formula.
-_SENTENCE = re.compile(rf"(?<![\\A-Za-z])(?:[^\W\d_]{{2,}},?\s+){{3}}[^\W\d_]{{2,}}|[{UNSPACED}]{{6}}")
+_SENTENCE = re.compile(rf"(?<!\\)(?<![^\W\d_])(?:[^\W\d_]{{2,}}+,?\s++){{3}}[^\W\d_]{{2,}}|[{UNSPACED}]{{6}}")
 
 
 def part_of(text: str, part: str) -> str:

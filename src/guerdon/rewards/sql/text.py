@@ -142,7 +142,9 @@ def ordering_columns(terms: Sequence[str], columns: Sequence[str]) -> list[int] 
     names = [column.casefold() for column in columns]
     found = []
     for term in terms:
-        bare = re.sub(r"\s+(?:ASC|DESC)\b|\s+NULLS\s+(?:FIRST|LAST)\b", "", term, flags=re.IGNORECASE).strip()
+        bare = re.sub(
+            r"(?<!\s)\s+(?:ASC|DESC)\b|(?<!\s)\s+NULLS\s+(?:FIRST|LAST)\b", "", term, flags=re.IGNORECASE
+        ).strip()
         name = bare.rpartition(".")[2].strip('"`[]').casefold()
         if bare.isdigit() and 1 <= int(bare) <= len(names):
             found.append(int(bare) - 1)

@@ -34,7 +34,7 @@ _JAVA_LISTS = (
     re.compile(r"new\s+ArrayList\s*<[^{}()]*>\s*\(\s*\)\s*(?:\{\s*\{(?P<calls>.*)\}\s*\})?", re.DOTALL),
 )
 _JAVA_MAPPING = re.compile(
-    r"new\s+HashMap\s*<[^{}()]*>\s*\(\s*\)\s*(?:\{\s*\{?(?P<calls>.*?)\}?\s*\})?", re.DOTALL
+    r"new\s+HashMap\s*<[^{}()]*>\s*\(\s*+\)\s*+(?:\{\s*+\{?(?P<calls>.*?)(?:\}\s*+)?\})?", re.DOTALL
 )
 _JAVASCRIPT_LIST = re.compile(r"new\s+Array\s*\((?P<items>.*)\)", re.DOTALL)
 _TOKEN = re.compile(
@@ -95,7 +95,7 @@ def _java(text: str, is_list: bool) -> str:
 
 def _arguments(calls: str) -> str:
     """The arguments of ``add(1); add(2);`` one after another."""
-    joined = re.sub(r"\)\s*;?\s*(?:add|put)\s*\(", ", ", calls.strip().rstrip("; \t\n"))
+    joined = re.sub(r"\)\s*+;?+\s*+(?:add|put)\s*+\(", ", ", calls.strip().rstrip("; \t\n"))
     return re.sub(r"^(?:add|put)\s*\(|\)$", "", joined)
 
 
