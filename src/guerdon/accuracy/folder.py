@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from guerdon.accuracy.measurement import Measurement
 from guerdon.accuracy.verifier import Verifier
+from guerdon.atomic_files import atomic_write
 from guerdon.errors import InputError
 
 DISAGREEMENTS = ".disagreements.jsonl"
@@ -61,6 +61,5 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
+    with atomic_write(path) as part:
+        part.write_text(text, encoding="utf-8")

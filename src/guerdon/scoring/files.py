@@ -14,11 +14,11 @@ import contextlib
 import fcntl
 import itertools
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from guerdon.atomic_files import atomic_write
 from guerdon.errors import InputError, ResumeError
 from guerdon.scoring.rows import dumps
 from guerdon.scoring.tables import SEPARATORS, import_pyarrow, write_parquet, write_separated
@@ -166,19 +166,14 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     """Write rows to a file of one of the ``SUFFIXES``, which appears only once it is whole."""
     check_suffix(path)
     path = path.resolve()  # what a link points to is replaced, not the link
-    half = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with _writing(path, ""):
-            if path.suffix == ".parquet":
-                write_parquet(half, rows)
-            elif path.suffix in SEPARATORS:
-                write_separated(half, rows, SEPARATORS[path.suffix])
-            else:
-                with half.open("w", encoding="ascii") as file:
-                    file.writelines(dumps(row) + "\n" for row in rows)
-            half.replace(path)
-    finally:
-        half.unlink(missing_ok=True)
+    with _writing(path, ""), atomic_write(path) as half:
+        if path.suffix == ".parquet":
+            write_parquet(half, rows)
+        elif path.suffix in SEPARATORS:
+            write_separated(half, rows, SEPARATORS[path.suffix])
+        else:
+            with half.open("w", encoding="ascii") as file:
+                file.writelines(dumps(row) + "\n" for row in rows)
 
 
 @contextlib.contextmanager

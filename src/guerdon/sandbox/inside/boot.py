@@ -206,7 +206,7 @@ def _drop_user(box: str, shown: Sequence[str]) -> int | None:
             if kernel.CAP_DAC_READ_SEARCH not in kernel.bound_capabilities():
                 return None
             kept = kernel.CAP_DAC_READ_SEARCH
-        os.chown(box, namespaces.STRANGER_ID, namespaces.STRANGER_ID)
+        os.chown(box, namespaces.STRANGER_ID, namespaces.STRANGER_ID, follow_symlinks=False)
         kernel.become(namespaces.STRANGER_ID, kept)
     except OSError:  # root without the capabilities, or in a namespace that has no such id
         return None

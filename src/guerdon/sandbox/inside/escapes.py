@@ -144,8 +144,8 @@ def _read(path: str) -> Attempt:
 
 def _make(folder: str) -> Attempt:
     def attempt() -> str:
-        path = f"{folder}/guerdon-escape-{os.getpid()}"
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
+        path = f"{folder}/guerdon-escape-{os.urandom(8).hex()}"
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY))
         os.unlink(path)
         return path
 

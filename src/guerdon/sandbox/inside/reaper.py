@@ -28,7 +28,9 @@ def stay_behind(box: str) -> None:
                 with suppress(ProcessLookupError):
                     os.kill(child, signal.SIGKILL)
             os.wait()
-    scratch.remove(box)
+    if scratch.remove(box):
+        with suppress(OSError):
+            os.rmdir(os.path.dirname(box))
     os._exit(0)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from guerdon._version import __version__
+from guerdon.atomic_files import atomic_write
 from guerdon.errors import InputError
 from guerdon.train.records.folder import RunFolder
 
@@ -57,9 +58,8 @@ class RunManifest:
 
     def write(self, folder: RunFolder) -> None:
         """Put it in the folder, in place of what is there; a reader sees the one or the other whole."""
-        fresh = folder.run.with_suffix(".json.new")
-        fresh.write_text(json.dumps(asdict(self), indent=2, default=str) + "\n", encoding="utf-8")
-        os.replace(fresh, folder.run)
+        with atomic_write(folder.run) as fresh:
+            fresh.write_text(json.dumps(asdict(self), indent=2, default=str) + "\n", encoding="utf-8")
 
     @classmethod
     def read(cls, folder: RunFolder) -> RunManifest:

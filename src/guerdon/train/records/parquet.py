@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from guerdon.atomic_files import atomic_write
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.scoring.rows import dumps
 
@@ -69,16 +69,12 @@ def write_table(path: Path, read: Read) -> None:
     pa, pq = _pyarrow()
     layout = _layout(pa, read)
     schema = _schema(pa, layout)
-    half = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with pq.ParquetWriter(half, schema, compression="zstd") as writer:
+        with atomic_write(path) as half, pq.ParquetWriter(half, schema, compression="zstd") as writer:
             for chunk in _chunks(read()):
                 writer.write_table(pa.Table.from_pylist([_row(line, layout) for line in chunk], schema))
-        half.replace(path)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        half.unlink(missing_ok=True)
 
 
 def read_table(path: Path) -> Iterator[dict[str, Any]]:

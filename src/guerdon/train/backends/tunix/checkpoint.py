@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
 
+from guerdon.atomic_files import hidden_beside
 from guerdon.errors import InputError
 from guerdon.train.records.folder import RunFolder
 
@@ -20,8 +20,9 @@ def save(folder: RunFolder, step: int, model: Any, optimizer: Any) -> Path:
     import orbax.checkpoint as ocp
 
     path = folder.checkpoint(step)
-    partial = path.with_name(f".{path.name}-{os.getpid()}")
-    shutil.rmtree(partial, ignore_errors=True)
+    for left in path.parent.glob(f".{path.name}.*"):
+        shutil.rmtree(left, ignore_errors=True)
+    partial = hidden_beside(path)
     partial.mkdir(parents=True)
     with ocp.PyTreeCheckpointer() as checkpointer:
         checkpointer.save((partial / _STATE).absolute(), _whole(model, optimizer))
