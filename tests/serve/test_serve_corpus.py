@@ -23,10 +23,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     )
     port = free_port()
     command = [sys.executable, "-m", "guerdon", "serve", "rewards.py::length", "--port", str(port)]
+    command += ["--max-buffered", "100MB"]
     with running(Process(command, port, folder / "log.txt", folder=folder)) as process:
         yield process
 
 
+@pytest.mark.sample(15, seconds=2)
 @pytest.mark.parametrize("attack", ALL, ids=lambda attack: attack.name)
 def test_an_attack_on_the_server_gets_nothing(server: Process, attack: ServerAttack) -> None:
     pid = server.popen.pid

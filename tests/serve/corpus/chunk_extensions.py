@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from support.server_attacks import Target
+from support.server_attacks import Target, statuses
 
 
 def attack(target: Target) -> None:
@@ -13,6 +13,8 @@ def attack(target: Target) -> None:
         sent = 0
         with contextlib.suppress(OSError):
             peer.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n1;")
-            while sent < 96 << 20:
+            while sent < 64 << 20:
                 sent += peer.send(b"a=b;" * 16384)
-        assert sent < 80 << 20, f"{sent >> 20} MB of an extension were taken"
+        found = statuses(target.rest(peer))
+        assert len(found) == 1, found
+        assert 400 <= found[0] < 500, found

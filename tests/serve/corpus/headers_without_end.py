@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from support.server_attacks import Target
+from support.server_attacks import Target, statuses
 
 
 def attack(target: Target) -> None:
@@ -16,4 +16,6 @@ def attack(target: Target) -> None:
             while sent < 64 << 20:
                 peer.sendall(line)
                 sent += len(line)
-        assert sent < 16 << 20, f"{sent >> 20} MB of headers were taken"
+        found = statuses(target.rest(peer))
+        assert len(found) == 1, found
+        assert 400 <= found[0] < 500, found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from support.server_attacks import Target
+from support.server_attacks import Target, statuses
 
 
 def attack(target: Target) -> None:
@@ -14,4 +14,6 @@ def attack(target: Target) -> None:
             peer.sendall(b"POST /v1/score?")
             while sent < 64 << 20:
                 sent += peer.send(b"a" * 65536)
-        assert sent < 16 << 20, f"{sent >> 20} MB of a target were taken"
+        found = statuses(target.rest(peer))
+        assert len(found) == 1, found
+        assert 400 <= found[0] < 500, found

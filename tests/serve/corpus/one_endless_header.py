@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from support.server_attacks import Target
+from support.server_attacks import Target, statuses
 
 
 def attack(target: Target) -> None:
@@ -14,4 +14,6 @@ def attack(target: Target) -> None:
             peer.sendall(b"GET /info HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ")
             while sent < 64 << 20:
                 sent += peer.send(b"a" * 65536)
-        assert sent < 16 << 20, f"{sent >> 20} MB of a header were taken"
+        found = statuses(target.rest(peer))
+        assert len(found) == 1, found
+        assert 400 <= found[0] < 500, found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guerdon.serve.http.memory_budget import LEAST_BYTES, MemoryBudget
+from guerdon.serve.http.memory_budget import MemoryBudget
 
 
 class Peer:
@@ -19,20 +19,25 @@ def test_the_oldest_goes_until_all_fit() -> None:
     for peer in peers[:3]:
         budget.hold(peer, 30)
     budget.hold(peers[0], 40)
-    assert (budget.held, [peer.evicted for peer in peers]) == (100, [False] * 4)
+    assert (budget.used, [peer.evicted for peer in peers]) == (100, [False] * 4)
     budget.hold(peers[3], 50)
-    assert (budget.held, [peer.evicted for peer in peers]) == (80, [True, True, False, False])
-    budget.release(peers[3])
-    budget.release(peers[3])
-    assert budget.held == 30
+    assert (budget.used, [peer.evicted for peer in peers]) == (80, [True, True, False, False])
+    budget.let_go(peers[3])
+    budget.let_go(peers[3])
+    assert budget.used == 30
 
 
 def test_one_request_that_is_larger_than_the_budget_goes_itself() -> None:
     budget, peer = MemoryBudget(100), Peer()
     budget.hold(peer, 101)
-    assert (budget.held, peer.evicted) == (0, True)
+    assert (budget.used, peer.evicted) == (0, True)
 
 
-def test_a_budget_has_room_for_some_bodies() -> None:
-    assert MemoryBudget.for_bodies(1).limit == LEAST_BYTES
-    assert MemoryBudget.for_bodies(LEAST_BYTES).limit == 4 * LEAST_BYTES
+def test_what_is_whole_goes_before_what_is_arriving() -> None:
+    budget, peer = MemoryBudget(100), Peer()
+    budget.hold(peer, 60)
+    assert (budget.take(40), peer.evicted) == (True, False)
+    assert (budget.take(20), peer.evicted) == (True, True)
+    assert (budget.take(60), budget.used) == (False, 60)
+    budget.release(60)
+    assert budget.used == 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from guerdon.serve.http.api_keys import ApiKeys, KeyCheck
-from guerdon.serve.http.connections import BufferedBytes
 from guerdon.serve.http.endpoints import RewardEndpoint
 from guerdon.serve.http.memory_budget import MemoryBudget
 from guerdon.serve.http.replies import HeaderPairs, HttpReply, error_reply, stopping_reply
@@ -43,9 +42,8 @@ class AdmissionControl:
     ) -> None:
         self.keys = keys
         self.max_body = max_body
-        self.arriving = MemoryBudget.for_bodies(max_body)
-        self.buffered = BufferedBytes(max(max_body, max_buffered))
-        """Bytes of bodies and of unread responses, over all connections."""
+        self.buffered = MemoryBudget(max(max_body, max_buffered))
+        """Bytes of bodies, of half messages and of unread responses, over all connections."""
         self.draining = False
         """Whether new requests are refused because the server stops."""
         self._local = local

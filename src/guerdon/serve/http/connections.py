@@ -1,4 +1,4 @@
-"""Bounds over all connections of a server: how many there are, and how many bytes they have it hold."""
+"""How many connections a server has, and which of them make room for others."""
 
 from __future__ import annotations
 
@@ -15,30 +15,6 @@ _RESERVED_FILES = 64
 """Descriptors for the log, the journal, the event loop, and connections that wait for their TLS handshake."""
 _FILES_A_WORKER = 6
 _RANK_SECONDS = 0.05
-
-
-class BufferedBytes:
-    """Counts bytes that are held for all callers together.
-
-    >>> budget = BufferedBytes(100)
-    >>> budget.take(60), budget.take(60), budget.used
-    (True, False, 60)
-    """
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.used = 0
-
-    def take(self, size: int) -> bool:
-        """Count bytes that are about to be held, unless there is no room for them."""
-        if self.used + size > self.limit:
-            return False
-        self.used += size
-        return True
-
-    def release(self, size: int) -> None:
-        """Count bytes as held no more."""
-        self.used -= size
 
 
 class Evictable(Protocol):

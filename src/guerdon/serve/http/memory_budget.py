@@ -1,13 +1,11 @@
-"""MemoryBudget: what requests that are still arriving may hold, over all connections together."""
+"""MemoryBudget: how many bytes of requests and of unread responses a server holds, over all connections together."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 FREE_BYTES = 64 << 10
-"""What each connection may hold besides, so that a short request never waits for anybody."""
-LEAST_BYTES = 256_000_000
-_BODIES = 4
+"""What each WebSocket may hold besides, so that a short message never waits for anybody."""
 
 
 class BudgetHolder(Protocol):
@@ -18,42 +16,53 @@ class BudgetHolder(Protocol):
 
 
 class MemoryBudget:
-    """Counts the bytes that connections hold of requests that are not whole yet.
+    """Counts bytes that are held for callers.
 
-    Over the limit, the request that has been arriving longest is given up: a peer that sends a little and waits
-    goes before those that send.
+    Where there is no room, what has been arriving longest on a WebSocket is given up: a peer that sends a little and
+    waits goes before those that send. What still finds none is refused.
 
     >>> class Peer:
     ...     def evict(self) -> None:
     ...         print("evicted")
-    >>> budget = MemoryBudget(1_000_000)
+    >>> budget = MemoryBudget(100)
     >>> slow, fast = Peer(), Peer()
-    >>> budget.hold(slow, 700_000)
-    >>> budget.hold(fast, 600_000)
+    >>> budget.hold(slow, 70)
+    >>> budget.hold(fast, 60)
     evicted
-    >>> budget.held
-    600000
+    >>> budget.take(30), budget.take(90), budget.used
+    evicted
+    (True, False, 30)
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.held = 0
+        self.used = 0
         self._holders: dict[BudgetHolder, int] = {}
 
-    @classmethod
-    def for_bodies(cls, max_body: int) -> MemoryBudget:
-        """A budget that has room for some bodies of the largest size."""
-        return cls(max(LEAST_BYTES, _BODIES * max_body))
+    def take(self, size: int) -> bool:
+        """Count bytes that are about to be held, unless there is no room for them."""
+        self._make_room(size)
+        if self.used + size > self.limit:
+            return False
+        self.used += size
+        return True
+
+    def release(self, size: int) -> None:
+        """Count bytes as held no more."""
+        self.used -= size
 
     def hold(self, holder: BudgetHolder, count: int) -> None:
         """Say how many bytes a connection holds now; the oldest are evicted until all fit."""
-        self.held += count - self._holders.get(holder, 0)
+        self.used += count - self._holders.get(holder, 0)
         self._holders[holder] = count
-        while self.held > self.limit and self._holders:
-            oldest = next(iter(self._holders))
-            self.release(oldest)
-            oldest.evict()
+        self._make_room(0)
 
-    def release(self, holder: BudgetHolder) -> None:
+    def let_go(self, holder: BudgetHolder) -> None:
         """The connection holds nothing any more."""
-        self.held -= self._holders.pop(holder, 0)
+        self.used -= self._holders.pop(holder, 0)
+
+    def _make_room(self, size: int) -> None:
+        while self.used + size > self.limit and self._holders:
+            oldest = next(iter(self._holders))
+            self.let_go(oldest)
+            oldest.evict()

@@ -88,14 +88,14 @@ class WebSocketLimits:
             self._arriving_since = monotonic()
         if (held := message.held) > FREE_BYTES:
             self._is_holder = True
-            self._admission.arriving.hold(self, held)
+            self._admission.buffered.hold(self, held)
 
     def release(self) -> None:
         """Nothing is on its way any more."""
         self._arriving_since = None
         if self._is_holder:
             self._is_holder = False
-            self._admission.arriving.release(self)
+            self._admission.buffered.let_go(self)
 
     def evict(self) -> None:
         """Give the message up, since the server has no more memory for such."""
