@@ -122,6 +122,9 @@ def check(data: bytes) -> None:
     if code == 0 and expected == 1002 and mine[-1][0] == CLOSE:
         del mine[-1]  # amid a message, where RFC 6455 has control frames and the library no close
         code = expected
+    if expected == 1009 and len(mine) > len(known) and mine[len(known)][0] >= CLOSE:
+        del mine[len(known) :]  # the library counts a control frame amid a message as a part of the message
+        code = expected
     assert mine == known
     # The library looks at a frame once it is whole, and takes binary ones.
     is_early = code == UNSUPPORTED or (code == 1002 and expected == 1009)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -14,6 +17,80 @@ from guerdon.serve.redaction import (
     redacted_path,
     redacted_text,
 )
+
+SECRET = [
+    *(
+        "openai_key",
+        "OPENAI_KEY",
+        "openaiKey",
+        "anthropic-key",
+        "hf_key",
+        "auth",
+        "basic_auth",
+        "X-Auth",
+        "jwt",
+    ),
+    *("idJwt", "jwt_token", "private_key", "sshKey", "awsSecretAccessKey", "signing_key", "webhook-secret"),
+    *("db_password_prod", "password2", "pwd", "smtp.password", "auth_token", "authToken", "api_key_value"),
+    *(
+        "github_token",
+        "GITLAB_TOKEN",
+        "session_token",
+        "bearer",
+        "credentials",
+        "proxy-authorization",
+        "cookies",
+    ),
+    *("passphrase", "client-secret", "apikeys", "service_account_key", "APIKey", "llm.api.key", "masterKey"),
+]
+PLAIN = [
+    *(
+        "key",
+        "keys",
+        "key_points",
+        "primary_key",
+        "foreignKey",
+        "answer_key",
+        "sort_key",
+        "public_key",
+        "group_key",
+    ),
+    *(
+        "token_count",
+        "tokenCount",
+        "num_tokens",
+        "eos_token",
+        "pad_token",
+        "next_token",
+        "tokenize",
+        "author",
+    ),
+    *(
+        "authors",
+        "authentic",
+        "authority",
+        "auth_method",
+        "secretary",
+        "secret_number",
+        "passage",
+        "passed",
+        "compass",
+    ),
+    *("keyboard", "turkey", "idempotency_key", "cache_key", "hockey"),
+    *(
+        "prompt",
+        "response",
+        "reason",
+        "score",
+        "metadata",
+        "messages",
+        "content",
+        "id",
+        "name",
+        "value",
+        "max_new_tokens",
+    ),
+]
 
 
 @pytest.mark.parametrize(
@@ -41,6 +118,8 @@ from guerdon.serve.redaction import (
         ("author", False),
         ("ground_truth", False),
         ("", False),
+        *((name, True) for name in SECRET),
+        *((name, False) for name in PLAIN),
     ],
 )
 def test_secret_names(name: str, secret: bool) -> None:
@@ -118,3 +197,125 @@ def test_free_text() -> None:
     assert "sk-abcdef123" not in shown
     assert "dXNlcjpwYXNz" not in shown
     assert shown.endswith("a bearer bond")
+
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\n-----END RSA PRIVATE KEY-----"
+SHAPED = [
+    *(
+        "sk-proj-abc123def456ghi789",
+        "sk-ant-api03-abcdefghij12345",
+        "sk_live_abcdef1234567",
+        "ghp_" + "a1" * 18,
+    ),
+    *(
+        "github_pat_" + "a1" * 15,
+        "glpat-abcdefghij123456",
+        "hf_" + "aB" * 15,
+        "gsk_" + "a1" * 15,
+        "AKIAIOSFODNN7EXAMPLE",
+    ),
+    *(
+        "AIza" + "aB1-" * 9,
+        "xoxb-123456-abcdef",
+        "npm_" + "a1" * 18,
+        JWT,
+        PEM,
+        PEM[:50],
+        "Bearer abc.def.ghi",
+    ),
+    *("Basic dXNlcjpwYXNz", "postgres://me:hunter2@db.example/x", "https://user:pa55@host"),
+]
+ORDINARY = [
+    *(
+        "sk-learn",
+        "a task-oriented, risk-averse approach",
+        "sk-something-without-digits",
+        "ghp_short",
+        "eyJhbGci",
+    ),
+    *(
+        "max_tokens=12 and key_points",
+        "the bearer of news",
+        "basic maths is fun",
+        "token: the first word",
+        "a@b.example",
+    ),
+    *(
+        "https://example.com:8000/a@b",
+        "def key(x): return x.token",
+        "2 + 2 = 4",
+        "AKIA is short",
+        "-----BEGIN TEXT-----",
+    ),
+    *("api_key = os.environ['KEY']", "password: the magic word", "user:password", "hf_hub", "x = 'Basic'"),
+]
+
+
+@pytest.mark.parametrize("secret", SHAPED)
+def test_secrets_by_their_shape(secret: str) -> None:
+    """In any text: what was asked, what was answered, a reason, a name."""
+    for text in (secret, f"it says {secret} there", f"({secret})", f'"{secret}"'):
+        body = json.dumps({"turns": [{"content": text}], "x": [text], text: 1}).encode()
+        shown = redacted_body(body).decode()
+        assert "[redacted]" in shown
+        core = secret.removeprefix("Bearer ").removeprefix("Basic ").partition("://")[2] or secret.split()[-1]
+        assert core not in shown
+        assert core not in redacted_text(text)
+        assert core not in redacted_path(f"/{text}")
+        assert redacted_headers([(b"user-agent", text.encode())]) != {"user-agent": text}
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_stays(text: str) -> None:
+    body = {"turns": [{"content": text}], "note": "a key and a token"}
+    assert json.loads(redacted_body(json.dumps(body).encode())) == body
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ({"name": "api_key", "value": "abc"}, {"name": "api_key", "value": "[redacted]"}),
+        ([{"key": "X-Auth", "value": "abc"}], [{"key": "X-Auth", "value": "[redacted]"}]),
+        ({"headers": [["Authorization", "abc"]]}, {"headers": [["Authorization", "[redacted]"]]}),
+        ({"name": "length", "value": "key"}, {"name": "length", "value": "key"}),
+        ({"name": "api_key", "value": 12}, {"name": "api_key", "value": 12}),
+        (
+            {"error": {"message": "401 for api_key='abc9'"}},
+            {"error": {"message": "401 for api_key='[redacted]'"}},
+        ),
+        ({"detail": "OPENAI_KEY=abcd, x=1"}, {"detail": "OPENAI_KEY=[redacted], x=1"}),
+        ({"chunk": '{"jwt": "abcd"}'}, {"chunk": '{"jwt": "[redacted]"}'}),
+        ({"detail": "max_tokens=4096, token_count: many"}, {"detail": "max_tokens=4096, token_count: many"}),
+    ],
+)
+def test_names_beside_their_values(body: Any, shown: Any) -> None:
+    assert json.loads(redacted_body(json.dumps(body).encode())) == shown
+
+
+def test_lines_of_json() -> None:
+    body = b'{"id": 1, "total_num_chunks": 1}\n{"id": 1, "chunk": "x", "auth": "abc"}'
+    assert redacted_body(body) == b'{"id":1,"total_num_chunks":1}\n{"id":1,"chunk":"x","auth":"[redacted]"}'
+
+
+def test_secrets_of_this_process() -> None:
+    """The server's own keys and what the environment calls a secret, wherever they occur; short ones are words."""
+    code = (
+        "from guerdon.serve.redaction import add_secrets, redacted_body, redacted_path, redacted_text\n"
+        "add_secrets(['correct-horse', 'tea'])\n"
+        "print(redacted_text('key correct-horse and tea, opensesame22'))\n"
+        'print(redacted_body(b\'{"a": "xcorrect-horsex", "b": "two-keys-1 two-keys-2 ordinary-value"}\').decode())\n'
+        "print(redacted_path('/opensesame22'))\n"
+    )
+    env = {
+        **os.environ,
+        "MY_SERVICE_TOKEN": "opensesame22",
+        "GUERDON_API_KEY": "two-keys-1 two-keys-2",
+        "EDITOR": "ordinary-value",
+    }
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "key [redacted] and tea, [redacted]",
+        '{"a":"x[redacted]x","b":"[redacted] [redacted] ordinary-value"}',
+        "/[redacted]",
+    ]

@@ -19,6 +19,7 @@ from guerdon.errors import InputError
 from guerdon.serve.journal.reader import JournalRecord, read_journal
 from guerdon.serve.journal.store import LEAST_BYTES, Journal
 from support.journal_work import BODY, entry, ids, write
+from support.serve_work import call, in_background, row, turns
 
 
 @pytest.fixture
@@ -239,3 +240,29 @@ def test_other_processes_read_it_and_a_killed_writer_leaves_it_whole(path: Path)
 def test_where_it_cannot_be_written(tmp_path: Path, make: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make(tmp_path)
+
+
+def careless(response: str) -> float:
+    """Says its key in what it raises, as a client of another service may."""
+    raise PermissionError(
+        f"401 for https://me:hunter22@judge.example with sk-proj-abc123def456ghi789, key {response}"
+    )
+
+
+def test_what_a_reward_raises_keeps_its_secrets(tmp_path: Path) -> None:
+    """In the reply, in the journal and in its file's permissions; also the server's own key, which a caller sent."""
+    path = tmp_path / "j.db"
+    with in_background(careless, workers=1, journal=str(path), api_key="opensesame22") as running:
+        headers = {"x-api-key": "opensesame22"}
+        for route, body in (("/v1/score", row("opensesame22")), ("/score", turns("opensesame22"))):
+            reply = call(running.url, route, body, headers=headers)
+            assert b"401 for https://me:[redacted]@judge.example with [redacted], key " in reply.body
+        listed = call(running.url, "/requests", headers=headers)
+        assert b"opensesame22" not in listed.body
+    assert path.stat().st_mode & 0o777 == 0o600
+    found = list(read_journal(path, bodies=True))
+    assert len(found) == 2
+    for one in found:
+        assert b"PermissionError" in (one.response or b"")
+        for secret in (b"hunter22", b"sk-proj", b"opensesame22"):
+            assert secret not in (one.request or b"") + (one.response or b"")

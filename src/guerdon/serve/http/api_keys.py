@@ -12,6 +12,7 @@ from enum import Enum
 from pathlib import Path
 
 from guerdon.errors import InputError
+from guerdon.serve.redaction import add_secrets
 
 logger = logging.getLogger(__name__)
 
@@ -41,8 +42,8 @@ class ApiKeys:
     renaming another onto it, so that it is never seen half written. A change holds within a second. A new
     file that cannot be read or holds no key leaves the keys as they were, and an error is logged.
 
-    Only digests of the keys are kept, and a key is compared with all of them in constant time. Without any
-    key, every request is refused.
+    A key is compared by its digest, with all of them in constant time; the keys themselves are known only to the
+    redaction of what is logged and recorded. Without any key, every request is refused.
 
     Raises InputError where a key or the file is unusable.
 
@@ -179,6 +180,7 @@ def _read(file: Path) -> frozenset[bytes]:
         if key and not key.startswith("#"):
             _check(key, f"line {number} of the keys file {file}")
             found.add(_digest_of(key))
+            add_secrets([key])
     if not found:
         raise InputError(f"the keys file {file} holds no key; write one key a line")
     return frozenset(found)

@@ -36,6 +36,7 @@ from guerdon.serve.http.tracing import configured_tracing
 from guerdon.serve.http.websocket import CLOSE_SECONDS
 from guerdon.serve.journal.store import Journal
 from guerdon.serve.options import ServeOptions, is_loopback
+from guerdon.serve.redaction import add_secrets
 from guerdon.serve.runtime import tune_gc, uvloop_factory
 from guerdon.serve.shutdown_report import ShutdownReport
 
@@ -66,6 +67,7 @@ class HttpServer:
         }
         self._journal = Journal(options.journal, max_bytes=options.journal_bytes) if options.journal else None
         self._tracing = configured_tracing()
+        add_secrets(options.keys)
         keys = ApiKeys(options.keys, options.api_keys_file)
         versions = {mount.name: mount.version for mount in mounts}
         self.pipeline = RequestPipeline(

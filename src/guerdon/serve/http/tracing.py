@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from guerdon._version import __version__
 from guerdon.errors import MissingExtraError
 from guerdon.serve.http.recorders import RequestEvent
+from guerdon.serve.redaction import redacted_text
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -137,7 +138,7 @@ def _attributes(event: RequestEvent) -> dict[str, Any]:
         "http.response.status_code": status,
         "client.address": request.client,
         "error.type": str(status) if status >= 500 else "",
-        "guerdon.request_id": request.request_id,
+        "guerdon.request_id": redacted_text(request.request_id),
         "guerdon.reward": event.reward,
         "guerdon.format": event.format,
         "guerdon.op": event.op,

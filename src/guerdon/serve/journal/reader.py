@@ -14,6 +14,7 @@ from typing import Any
 
 from guerdon.errors import InputError
 from guerdon.serve.journal.migrations import COLUMNS, LOCKED_SECONDS, Score, check_is_journal, is_migrated
+from guerdon.serve.redaction import redacted_body
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,5 +177,5 @@ def _as_adaptive(row: JournalRecord, scheme: str) -> dict[str, Any]:
         "url": request_url(row, scheme),
         "path": row.path.partition("?")[0],
         "headers": dict(row.headers),
-        "body": (row.request or b"").decode("utf-8", "replace"),
+        "body": redacted_body(row.request or b"").decode("utf-8", "replace"),
     }

@@ -30,7 +30,7 @@ from guerdon.serve.journal.migrations import (
     migrate,
     transaction,
 )
-from guerdon.serve.redaction import redacted_body, redacted_headers, redacted_path
+from guerdon.serve.redaction import redacted_body, redacted_headers, redacted_path, redacted_text
 
 logger = logging.getLogger(__name__)
 
@@ -222,7 +222,7 @@ def _row_of(entry: JournalEntry, most: int) -> tuple[Any, ...]:
     scores = json.dumps(list(entry.scores), allow_nan=False)
     size = _OVERHEAD + sum(len(body or b"") for body in bodies) + len(scores)
     return (
-        entry.request_id,
+        redacted_text(entry.request_id),
         entry.time,
         entry.reward,
         entry.version,

@@ -19,7 +19,7 @@ from guerdon.errors import InputError, MemoryLimitError, kind_of
 from guerdon.reward.function import RewardFunction
 from guerdon.reward.loading.callables import ServerScore
 from guerdon.reward.scorers.function_scorer import FunctionScorer
-from guerdon.scoring.outcome import Outcome, failure, pack
+from guerdon.scoring.outcome import Outcome, failure
 from guerdon.scoring.process.ipc import StatusPage
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.adaptive import AdaptiveFormat, ServerReader, reply_of, written_one
@@ -32,6 +32,7 @@ from guerdon.serve.formats.base import (
     with_response,
 )
 from guerdon.serve.messages import TOGETHER, WorkerReply, WorkerRequest
+from guerdon.serve.redaction import redacted_text
 from guerdon.serve.worker.tasks import (
     RewardFunctionTask,
     RewardServerTask,
@@ -39,6 +40,7 @@ from guerdon.serve.worker.tasks import (
     ScoringTask,
     failures_of,
     known_outcome,
+    redacted_failure,
     samples_of_rows,
 )
 
@@ -115,7 +117,7 @@ class RequestHandler:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # the edge: what a reward raises is its sample's failure
-            reply = pack(self.reward.failure_of(error))
+            reply = redacted_failure(self.reward, error)
         status, response = written_one(choice[1], number, reply)
         seconds = time.monotonic() - started
         if len(reply) == 2:
@@ -184,7 +186,7 @@ def refusal(
 
 def broken(call: WorkerRequest, error: Exception, started: float) -> WorkerReply:
     """The answer to a call that could not be read or written for what code of the user's raised."""
-    kind, message = kind_of(error), text_of(error)
+    kind, message = kind_of(error), redacted_text(text_of(error))
     if call.rows is not None:
         outcomes = (failure(kind, message),) * len(call.rows)
         return WorkerReply(call.id, time.perf_counter() - started, outcomes=outcomes)

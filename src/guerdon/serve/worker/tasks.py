@@ -21,6 +21,7 @@ from guerdon.scoring.row_pickle import row_bytes
 from guerdon.serve.formats.adaptive import EncodedResponse, ServerRequests, reply_of, written
 from guerdon.serve.formats.base import Format, ParsedRequest, RewardInfo
 from guerdon.serve.messages import EVERY, WorkerReply
+from guerdon.serve.redaction import redacted_text
 from guerdon.types import Sample
 
 _PART_SECONDS = 0.02
@@ -131,6 +132,7 @@ class RewardFunctionTask(ScoringTask):
         return await ascore_samples(self._reward, items, float("inf"))
 
     def answer(self, call_id: int, seconds: float, results: Sequence[Outcome]) -> WorkerReply:
+        results = redacted(results)
         if self._format is None:
             return WorkerReply(call_id, seconds, outcomes=tuple(results))
         status, body = self._format.write(self._choice[1], self._context, results, self._reward_info)
@@ -143,7 +145,12 @@ class RewardFunctionTask(ScoringTask):
         rows = tuple(_row(known_outcomes.get(i) or known_outcomes.get(EVERY) or self.items[i]) for i in left)
         context = pickle.dumps(self._context, 5)
         return WorkerReply(
-            call_id, seconds, choice=self._choice, outcomes=tuple(results), rows=rows, context=context
+            call_id,
+            seconds,
+            choice=self._choice,
+            outcomes=tuple(redacted(results)),
+            rows=rows,
+            context=context,
         )
 
 
@@ -224,7 +231,7 @@ class RewardServerTask(ScoringTask):
             return self._failure(error)
 
     def _failure(self, error: BaseException) -> Outcome:
-        return pack(self._reward.failure_of(error))
+        return redacted_failure(self._reward, error)
 
     async def arun_all(self, items: Sequence[Any]) -> list[Any]:
         """The batch as ``batch_score`` answers it; where that fails, each request alone."""
@@ -266,6 +273,18 @@ class RewardServerTask(ScoringTask):
             failures = failures_of([reply for reply in results if len(reply) != 2])
             scores = [reply[0] if len(reply) == 2 else reply.kind or "error" for reply in results]
         return WorkerReply(call_id, seconds, status, body, scores, failures, self._choice)
+
+
+def redacted(results: Sequence[Outcome]) -> Sequence[Outcome]:
+    """Outcomes whose errors, which go to the caller and into the journal, hold no secrets."""
+    if all(outcome.error is None for outcome in results):
+        return results
+    return [o if o.error is None else o._replace(error=redacted_text(o.error)) for o in results]
+
+
+def redacted_failure(reward: RewardFunction, error: BaseException) -> Outcome:
+    """What a reward raised as such an outcome."""
+    return redacted([pack(reward.failure_of(error))])[0]
 
 
 def failures_of(outcomes: Sequence[Any]) -> dict[str, int] | None:

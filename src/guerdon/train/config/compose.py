@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
 
 from guerdon.errors import InputError, MissingExtraError
+from guerdon.serve.redaction import redacted_value
 from guerdon.train.config.config_errors import in_words, nearest, no_such_key, one_line
 from guerdon.train.config.project import MainFile, Project, address_of, read_main
 from guerdon.train.config.schema import Config
@@ -83,11 +84,14 @@ def options(project: Project | None = None) -> dict[str, list[str]]:
     return _Composer(project or Project()).groups
 
 
-def to_yaml(config: Config) -> str:
-    """The configuration as YAML, all keys, which ``read`` reads back."""
+def to_yaml(config: Config, *, redacted: bool = False) -> str:
+    """The configuration as YAML, all keys, which ``read`` reads back; on request without secrets."""
     from omegaconf import OmegaConf
 
-    text: str = OmegaConf.to_yaml(OmegaConf.structured(config), resolve=True)
+    whole = OmegaConf.structured(config)
+    if redacted:
+        whole = OmegaConf.create(redacted_value(OmegaConf.to_container(whole, resolve=True)))
+    text: str = OmegaConf.to_yaml(whole, resolve=True)
     return text
 
 

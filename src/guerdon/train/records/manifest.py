@@ -18,6 +18,7 @@ from typing import Any, Literal
 from guerdon._version import __version__
 from guerdon.atomic_files import atomic_write
 from guerdon.errors import InputError
+from guerdon.serve.redaction import redacted_text, redacted_value
 from guerdon.train.records.folder import RunFolder
 
 State = Literal["running", "finished", "interrupted", "failed"]
@@ -59,7 +60,9 @@ class RunManifest:
     def write(self, folder: RunFolder) -> None:
         """Put it in the folder, in place of what is there; a reader sees the one or the other whole."""
         with atomic_write(folder.run) as fresh:
-            fresh.write_text(json.dumps(asdict(self), indent=2, default=str) + "\n", encoding="utf-8")
+            fresh.write_text(
+                json.dumps(_redacted(asdict(self)), indent=2, default=str) + "\n", encoding="utf-8"
+            )
 
     @classmethod
     def read(cls, folder: RunFolder) -> RunManifest:
@@ -82,6 +85,13 @@ class RunManifest:
             for name, before in self.packages.items()
             if packages.get(name) != before
         ]
+
+
+def _redacted(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Without the secrets of the command line and of the reward's parameters, as far as they are known as such."""
+    shown = dict(redacted_value(manifest))
+    shown["command"] = [redacted_text(str(word)) for word in manifest["command"]]
+    return shown
 
 
 def package_versions(names: Sequence[str] = _PACKAGES) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from guerdon.serve.redaction import redacted_value
 from guerdon.train.config.schema import Config
 from guerdon.train.diagnostics.step_statistics import EVAL, Observation, StepStatistics, observations
 from guerdon.train.diagnostics.trends import Trends
@@ -193,7 +194,7 @@ def _trackers(config: Config, folder: RunFolder) -> list[Sink]:
             TrackedRun(
                 project=project,
                 folder=folder.path,
-                config=asdict(config),
+                config=redacted_value(asdict(config)),
                 table_rows=config.training.sample_table_rows,
                 table_steps=config.training.sample_table_every_n_steps,
             )

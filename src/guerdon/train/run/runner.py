@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from guerdon.errors import InputError
+from guerdon.serve.redaction import redacted_text, redacted_value
 from guerdon.train.backend import Monitor, TrainingContext, TrainingInterrupted
 from guerdon.train.config.compose import to_yaml
 from guerdon.train.config.schema import Config
@@ -59,7 +61,7 @@ def execute(prepared: PreparedRun, monitor: Monitor | None = None) -> FinishedRu
     folder.path.mkdir(parents=True, exist_ok=True)
     with locked(folder):
         if prepared.resume_from is None:
-            folder.config.write_text(to_yaml(config), encoding="utf-8")
+            _write_config(folder, config)
             seal(folder, sealed_part(config))
             if config.training.checkpoint_dir is not None:
                 folder.place_checkpoints(Path(config.training.checkpoint_dir, folder.path.absolute().name))
@@ -74,6 +76,15 @@ def execute(prepared: PreparedRun, monitor: Monitor | None = None) -> FinishedRu
             finally:
                 monitor.close()
     return FinishedRun(config=config, folder=folder, manifest=manifest)
+
+
+def _write_config(folder: RunFolder, config: Config) -> None:
+    """Write the configuration, from which the run is resumed, so that secrets in it are its user's alone."""
+    plain = asdict(config)
+    mode = 0o666 if redacted_value(plain) == plain else 0o600
+    descriptor = os.open(folder.config, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(to_yaml(config))
 
 
 def _monitor(prepared: PreparedRun) -> Monitor:
@@ -107,7 +118,8 @@ def _ending(manifest: RunManifest, folder: RunFolder) -> Iterator[None]:
         manifest.state = "interrupted"
         raise
     except BaseException as error:
-        manifest.state, manifest.error = "failed", " ".join(f"{type(error).__name__}: {error}".split())[:2000]
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        manifest.state, manifest.error = "failed", redacted_text(text)[:2000]
         raise
     else:
         manifest.state = "finished"

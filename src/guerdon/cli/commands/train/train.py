@@ -110,7 +110,12 @@ _flags = option_group(
             is_flag=True,
             help="Do a run for each combination of values, such as seed=1,2,3 model=a,b, one after the other.",
         ),
-        _flag("--cfg", "-c", type=click.Choice(["job"]), help="Print the resolved configuration and stop."),
+        _flag(
+            "--cfg",
+            "-c",
+            type=click.Choice(["job"]),
+            help="Print the configuration without secrets, and stop.",
+        ),
         _flag(
             "--config-dir",
             "--config-path",
@@ -175,7 +180,7 @@ def run(invocation: Invocation, /, overrides: tuple[str, ...], flags: TrainFlags
         from guerdon.train.config.compose import compose, to_yaml
 
         complete = with_shared(overrides, invocation.shared, flags.project())
-        click.echo(to_yaml(compose(complete, flags.project())), nl=False)
+        click.echo(to_yaml(compose(complete, flags.project()), redacted=True), nl=False)
         return 0
     if flags.multirun:
         from guerdon.cli.commands.train.sweep import sweep
