@@ -459,6 +459,32 @@ def test_a_program_with_its_test_finds_the_files_that_the_test_made(executor: Re
     assert (result.passed, result.tamper_resistant) == (True, False)
 
 
+RAISES_IMPORT_ERRORS = """
+class Stack:
+    items = []
+exec(compile("def push(self, x): raise ImportError('no module')", "elsewhere.py", "exec"))
+Stack.push = push
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("s = Stack()\ns.push(1)\nassert s.items == [1]", "error"),
+        ("import nowhere_to_be_found\ns = Stack()\nassert s.items == [1]", "unavailable"),
+        (
+            "from importlib import import_module\nimport_module('nowhere')\ns = Stack()\ns.push(1)\nassert s.items",
+            "unavailable",
+        ),
+    ],
+)
+def test_only_a_tests_own_imports_make_it_one_that_cannot_run(
+    executor: Recording, code: str, status: str
+) -> None:
+    (result,) = run_tests(executor, RAISES_IMPORT_ERRORS, [AssertTest(code)])
+    assert (result.passed, result.status, result.tamper_resistant) == (False, status, False)
+
+
 @pytest.mark.parametrize("code", [PAIRED.code, ASKED.code, CASES.code])
 def test_the_program_never_gets_what_is_expected(executor: Recording, code: str) -> None:
     marked = code.replace("[1, 2, 3]", "[1, 2, 31415926]")

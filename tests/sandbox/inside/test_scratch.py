@@ -141,6 +141,21 @@ def test_a_folder_that_is_replaced_by_a_link_meanwhile_is_not_followed(
     assert (box.parent / "out" / "folder").is_dir()
 
 
+def test_a_file_that_holds_nothing_is_not_brought_back_as_a_large_one(places: tuple[Path, Path]) -> None:
+    box, out = places
+    (box / "small").write_bytes(b"12")
+    (box / "sparse").touch()
+    os.truncate(box / "sparse", 1 << 30)
+    (box / "link").symlink_to(out / "folder" / "file")
+    os.mkfifo(box / "pipe")
+    into = os.memfd_create("into")
+    try:
+        scratch.collect(str(box), ("*", "missing"), into, 1 << 20)
+        assert os.pread(into, 1 << 20, 0) == b'[["small", 2]]\n12'
+    finally:
+        os.close(into)
+
+
 def test_files_that_come_and_go_do_not_hide_others(places: tuple[Path, Path]) -> None:
     box, _ = places
     for number in range(40):

@@ -32,7 +32,9 @@ def answer(source: bytes, questions: bytes, write: Callable[[bytes], None]) -> N
         return
     write(b'["ready"]\n')
     if live:
-        write(_line([options["nonce"], *testcode.run(testcode.TestPlan(**live), module)]))
+        write(
+            _line([options["nonce"], *testcode.run(testcode.TestPlan(**live), module, beside_program=True)])
+        )
         return
     for number, line in enumerate(lines):
         calls = decoding.loads(line)

@@ -113,8 +113,10 @@ class ForkServer:
             answers = array.array("i")
             channel.close()
             if data.startswith(REFUSED):
-                self._report_refusal(spare.pid, data[len(REFUSED) :], descriptors)
+                answer = self._refusal(spare.pid, data[len(REFUSED) :])
                 spare = None
+                if not self._ended(answer, descriptors):
+                    return
                 continue
             request = JobRequest.unpacked(data, descriptors)
             if outside:
@@ -131,13 +133,13 @@ class ForkServer:
                 except OSError:  # this one may have what it takes; the next is made when it has ended
                     spare = None
                 answer = run.done()
-            for descriptor in descriptors:
-                os.close(descriptor)
-            if not self._answered(answer):
+            if not self._ended(answer, descriptors):
                 return
 
-    def _answered(self, answer: RunOutcome) -> bool:
+    def _ended(self, answer: RunOutcome, descriptors: Sequence[int]) -> bool:
         """Says what came of a run and empties the working directory; whether that can be handed to the next program."""
+        for descriptor in descriptors:
+            os.close(descriptor)
         folder = self.context.folder
         left = not scratch.is_empty(folder)
         # Before it is emptied, which may take as long as the program made it take.
@@ -148,12 +150,10 @@ class ForkServer:
             self.control.send(CLEAN)
         return True
 
-    def _report_refusal(self, pid: int, why: bytes, descriptors: Sequence[int]) -> None:
+    def _refusal(self, pid: int, why: bytes) -> RunOutcome:
         _, status, _ = os.wait4(pid, 0)
-        for descriptor in descriptors:
-            os.close(descriptor)
         reason = f"it could not be started: {why.decode('utf-8', 'replace')}"
-        self.control.send(RunOutcome(status, 0.0, 0.0, 0, reason).packed())
+        return RunOutcome(status, 0.0, 0.0, 0, reason)
 
     def _spare(self) -> Spare:
         return Spare(self.fork, self.direct, self.context)
@@ -263,7 +263,8 @@ class GroupRun(ProcessRun):
         if self.clocks and self.clocks.turned_back():
             reason = REWRITTEN
         if self.request.collect:
-            scratch.collect(self.server.context.box, self.request.collect, self.request.descriptors["c"])
+            into, size = self.request.descriptors["c"], self.request.scratch
+            scratch.collect(self.server.context.box, self.request.collect, into, size)
         return RunOutcome(
             status,
             usage.ru_utime + usage.ru_stime + more,

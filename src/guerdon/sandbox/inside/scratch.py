@@ -172,28 +172,29 @@ def _named(box: str, names: Sequence[str]) -> list[str]:
     return chosen
 
 
-def collect(box: str, names: Sequence[str], into: int) -> None:
-    """Writes the regular files of those names to a descriptor: a line of JSON with names and sizes, then
-    their contents. What is missing or is not a regular file is left out, and what is more than ``MAX_COLLECTED``
-    bytes together. A name with ``*`` is a pattern for what lies at the top."""
+def collect(box: str, names: Sequence[str], into: int, size: int = MAX_COLLECTED) -> None:
+    """Writes the regular files of those names to a descriptor: a line of JSON with names and sizes, then their
+    contents. What is missing or is not a regular file is left out, and what is more than ``size`` or
+    ``MAX_COLLECTED`` bytes together: a file may hold nothing and be large all the same. A name with ``*`` is a
+    pattern for what lies at the top."""
     found: list[tuple[str, int]] = []
-    left = MAX_COLLECTED
+    left = min(size, MAX_COLLECTED)
     for name in _named(box, names):
-        size = -1
+        holds = -1
         with suppress(OSError):
             descriptor = _opened(box, name)
             about = os.fstat(descriptor)
             os.close(descriptor)
-            size = about.st_size if stat.S_ISREG(about.st_mode) else -1
-        if 0 <= size <= left:
-            left -= size
-            found.append((name, size))
+            holds = about.st_size if stat.S_ISREG(about.st_mode) else -1
+        if 0 <= holds <= left:
+            left -= holds
+            found.append((name, holds))
     os.write(into, json.dumps(found).encode() + b"\n")
-    for name, size in found:
+    for name, holds in found:
         descriptor = _opened(box, name)
         # Never through the memory of this process, of which all later forks have a copy.
-        while size and (sent := os.sendfile(into, descriptor, None, size)):
-            size -= sent
+        while holds and (sent := os.sendfile(into, descriptor, None, holds)):
+            holds -= sent
         os.close(descriptor)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from . import solution
 
 FILE = "test.py"
 _MESSAGE = 300
+_IMPORTING = ("__import__", "import_module", "importlib.import_module")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +43,32 @@ def prepare(plan: TestPlan, module: ModuleType) -> None:
         module.__dict__.setdefault(name, importlib.import_module(name))
 
 
-def run(plan: TestPlan, module: ModuleType) -> list[Any]:
+def run(plan: TestPlan, module: ModuleType, *, beside_program: bool = False) -> list[Any]:
     """Runs the code in the module, and says what came of it: a word, a line of the code, a message.
 
     ``["passed", 0, ""]``, ``["failed", …]`` for an assertion that does not hold, ``["error", …]`` for another
-    exception and ``["unable", …]`` where the code needs a module that is not there.
+    exception and ``["unable", …]`` where the code needs a module that is not there. ``beside_program``, only what an
+    import of the code itself raises says so: a program may raise what it likes.
     """
     prepare(plan, module)
     try:
         _execute(plan, module)
     except BaseException as error:  # nothing that ends the code early may look like its end
-        return verdict_of(error)
+        outcome = verdict_of(error)
+        if beside_program and outcome[0] == "unable" and not _imports(plan.code, outcome[1]):
+            outcome[0] = "error"
+        return outcome
     return ["passed", 0, ""]
+
+
+def _imports(code: str, line: int) -> bool:
+    """Whether the code imports something in that line."""
+    return any(
+        node.lineno <= line <= (node.end_lineno or node.lineno)
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        or (isinstance(node, ast.Call) and ast.unparse(node.func) in _IMPORTING)
+    )
 
 
 def _execute(plan: TestPlan, module: ModuleType) -> None:
