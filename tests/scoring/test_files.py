@@ -21,7 +21,7 @@ import pytest
 import guerdon
 from guerdon.errors import InputError, ResumeError
 from guerdon.scoring.progress import Progress
-from guerdon.scoring.rows import digest_of
+from guerdon.scoring.rows import digest_of, sealed_line
 
 
 def rows(count: int) -> list[dict[str, Any]]:
@@ -38,7 +38,9 @@ def digits(response: str, answer: int, *, factor: float = 1.0) -> dict[str, Any]
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
+    """The rows of a file, without the checksum that those of a run have."""
+    found = [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
+    return [{name: value for name, value in row.items() if name != "checksum"} for row in found]
 
 
 def without_seconds(path: Path) -> list[dict[str, Any]]:
@@ -213,7 +215,7 @@ def _foreign_line(path: Path) -> None:
         (_other_answer, r"line 2: sample 'q1' is not the one that was scored, so the data changed"),
         (_other_order, r"line 1: sample 'q4' is not the one"),
         (_fewer_samples, "has more rows than there are samples"),
-        (_foreign_line, "line 1 is not a row of scores"),
+        (_foreign_line, "line 1 is not as guerdon wrote it: its checksum is missing or wrong"),
     ],
 )
 def test_a_file_of_another_run_is_refused_and_kept(
@@ -290,7 +292,7 @@ def test_a_batch_that_was_cut_is_scored_whole(tmp_path: Path) -> None:
     guerdon.score(rank, rows(10), output=path, batch_size=4, workers=0)
     whole = without_seconds(path)
     for kept in range(11):
-        path.write_text("".join(json.dumps({**row, "seconds": 0}) + "\n" for row in whole[:kept]))
+        path.write_bytes(b"".join(sealed_line({**row, "seconds": 0}) for row in whole[:kept]))
         scores = guerdon.score(rank, rows(10), output=path, batch_size=4, resume=True, workers=0)
         assert scores.scores == [4.0] * 8 + [2.0] * 2
         assert without_seconds(path) == whole

@@ -5,7 +5,8 @@ known at the end only, so its rows gather in ``NAME.partial.jsonl`` beside it an
 complete.
 
 Every row names what made it (reward, version, parameters) and carries ``sample``, a hash of the sample
-that was scored: a resumed run refuses a file whose reward or data are not its own.
+that was scored, and ``checksum``, a hash of the row itself: a resumed run refuses a file whose reward or data are not
+its own, and one that was damaged or edited. A checksum is no signature: who can write the file can forge it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from guerdon.atomic_files import atomic_write
+from guerdon.checks import text_of
 from guerdon.errors import InputError, ResumeError
-from guerdon.scoring.rows import dumps
+from guerdon.scoring.rows import check_row, dumps, is_intact, loads, sealed_line
 from guerdon.scoring.tables import SEPARATORS, import_pyarrow, write_parquet, write_separated
 from guerdon.types import Provenance
 
@@ -111,12 +113,21 @@ class ScoresFile:
 
     def _checked(self, line: bytes, number: int) -> dict[str, Any]:
         where = f"{self.journal}, line {number}"
+        if not is_intact(line):
+            raise ResumeError(
+                f"{where} is not as guerdon wrote it: its checksum is missing or wrong; "
+                "start again with --overwrite"
+            )
         try:
-            row = json.loads(line)
+            row = loads(line)
+            check_row(row)
             name, version = row["reward"], row["version"]
             row["score"], row["sample"]
-        except (ValueError, KeyError, TypeError):
-            raise ResumeError(f"{where} is not a row of scores; start again with --overwrite") from None
+        except (ValueError, KeyError) as error:
+            raise ResumeError(
+                f"{where} is not a row of scores ({text_of(error)}); start again with --overwrite"
+            ) from None
+        del row["checksum"]
         if (name, version) != (self._made_by.reward, self._made_by.version):
             raise ResumeError(
                 f"{where} was scored by {name} {version}, and the reward is now {self._made_by.reward} "
@@ -132,17 +143,23 @@ class ScoresFile:
 
     def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write rows; they are with the system on return."""
-        text = "".join(dumps(row) + "\n" for row in rows)
+        text = b"".join(map(sealed_line, rows))
         with _writing(self.journal, "; what was written so far stays, and --resume goes on from there"):
-            self._file.write(text.encode("ascii"))
+            self._file.write(text)
             self._file.flush()
 
     def complete(self) -> None:
         """The run is done: a table is made of the rows now."""
         if self._is_table:
             with self.journal.open("rb") as lines:
-                write_rows(self.path, map(json.loads, lines))
+                write_rows(self.path, map(_without_checksum, lines))
             self.journal.unlink()
+
+
+def _without_checksum(line: bytes) -> dict[str, Any]:
+    row: dict[str, Any] = json.loads(line)
+    row.pop("checksum", None)
+    return row
 
 
 class RowStream:

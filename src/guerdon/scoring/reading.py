@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from guerdon.errors import InputError
 from guerdon.scoring.files import SUFFIXES
 from guerdon.scoring.results import Scores
-from guerdon.scoring.rows import outcome_of
+from guerdon.scoring.rows import check_row, loads, outcome_of
 from guerdon.scoring.tables import SEPARATORS, import_pyarrow
 from guerdon.scoring.texts import SampleText
 from guerdon.types import Provenance
@@ -46,13 +46,13 @@ def read_scores(path: str | Path, *, progress: Callable[[int], None] | None = No
     scores: Scores | None = None
     for number, row in enumerate(_rows(given), 1):
         try:
+            row = _with_metrics(row)
+            check_row({**row, "seconds": float(row.get("seconds") or 0.0)})
             if scores is None:
                 made_by = Provenance(row["reward"], row["version"], row.get("parameters") or {})
                 scores = Scores(made_by, text="response" in row)
-            scores.add(
-                _sample(row, number - 1), outcome_of(_with_metrics(row)), float(row.get("seconds") or 0.0)
-            )
-        except (KeyError, TypeError, ValueError, AttributeError):
+            scores.add(_sample(row, number - 1), outcome_of(row), float(row.get("seconds") or 0.0))
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             names = ", ".join(map(str, list(row)[:8])) if isinstance(row, Mapping) else type(row).__name__
             raise InputError(
                 f"{path}, row {number} is not a row of scores (it has: {names}); write one with: "
@@ -78,7 +78,7 @@ def _sample(row: Mapping[str, Any], position: int) -> ReadSample:
     return ReadSample(position if identity is None else identity, group, row.get("sample"), text)
 
 
-def _with_metrics(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_metrics(row: dict[str, Any]) -> dict[str, Any]:
     """A row whose metrics are objects; the answers of ``guerdon evaluate`` have their numbers alone."""
     metrics = row.get("metrics") or {}
     if not any(isinstance(metric, int | float) for metric in metrics.values()):
@@ -102,7 +102,7 @@ def _rows(path: Path) -> Iterator[Any]:
             yield from map(_unflattened, _parquet(path))
         else:
             yield from map(_unflattened, _separated(path, SEPARATORS[path.suffix]))
-    except (OSError, ValueError, csv.Error) as error:
+    except (OSError, ValueError, RecursionError, csv.Error) as error:
         raise InputError(f"cannot read {path}: {' '.join(str(error).split())[:200]}") from None
 
 
@@ -110,7 +110,7 @@ def _lines(path: Path) -> Iterator[Any]:
     with path.open("rb") as file:
         for line in file:
             if line.endswith(b"\n"):  # else a run was ended while it wrote it
-                yield json.loads(line)
+                yield loads(line)
 
 
 def _separated(path: Path, separator: str) -> Iterator[dict[str, Any]]:

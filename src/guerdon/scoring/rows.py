@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from guerdon.scoring.outcome import Outcome, metrics_as_dicts, metrics_from_dicts
 from guerdon.scoring.texts import SampleText
@@ -98,3 +99,85 @@ def digest_of(row: Mapping[str, Any] | Sample) -> str:
 
 def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+_CHECKSUM = b',"checksum":"'
+
+
+def sealed_line(row: Mapping[str, Any]) -> bytes:
+    """A row as a line that ends with a checksum of what stands before it."""
+    text = dumps(row)[:-1].encode("ascii")
+    return text + _CHECKSUM + _checksum_of(text) + b'"}\n'
+
+
+def is_intact(line: bytes) -> bool:
+    """Whether a line is as ``sealed_line`` wrote it: neither damaged nor edited by hand.
+
+    >>> line = sealed_line({"score": 0.5})
+    >>> is_intact(line), is_intact(line.replace(b"0.5", b"1.0"))
+    (True, False)
+    """
+    text, _, rest = line.rpartition(_CHECKSUM)
+    return rest == _checksum_of(text) + b'"}\n'
+
+
+def _checksum_of(text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=8).hexdigest().encode("ascii")
+
+
+def loads(line: bytes) -> Any:
+    """What a line of JSON holds. Raises ValueError for what is none: NaN and too deep a nesting, too."""
+    try:
+        return json.loads(line, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def check_row(row: Any) -> None:
+    """Raises ValueError for what is no row of scores, whatever wrote it."""
+    if not isinstance(row, dict):
+        raise ValueError("it is not an object")
+    for name in ("reward", "version"):
+        if not isinstance(row.get(name), str):
+            raise ValueError(f"{name} is not text")
+    for name in ("error", "error_kind", "reason", "prompt", "response", "sample"):
+        if not isinstance(row.get(name), str | None):
+            raise ValueError(f"{name} is not text")
+    for name in ("score", "seconds"):
+        if row.get(name) is not None and not is_number(row[name]):
+            raise ValueError(f"{name} is not a number")
+    if not isinstance(row.get("id"), str | int | float | None):
+        raise ValueError("id is neither text nor a number")
+    if not isinstance(row.get("group"), str | int | float | None):
+        raise ValueError("group is neither text nor a number")
+    if not isinstance(row.get("parameters"), dict | None):
+        raise ValueError("parameters is not an object")
+    if not isinstance(row.get("step_outputs"), list | dict | None):
+        raise ValueError("step_outputs is not a list")
+    check_metrics(row.get("metrics"))
+
+
+def check_metrics(metrics: Any) -> None:
+    """Raises ValueError for what are no metrics of a row."""
+    if metrics is None:
+        return
+    if not isinstance(metrics, dict):
+        raise ValueError("metrics is not an object")
+    for name, metric in metrics.items():
+        if not (
+            isinstance(metric, dict)
+            and is_number(metric.get("score"))
+            and (metric.get("weight") is None or is_number(metric["weight"]))
+            and isinstance(metric.get("success"), bool | None)
+            and isinstance(metric.get("reason"), str | None)
+        ):
+            raise ValueError(f"the metric {name[:80]} is none")
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value of JSON is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

@@ -109,16 +109,48 @@ def read_journal(
                 page,
             ).fetchall()
             for row in rows:
-                yield _recorded(dict(zip(names, row, strict=True)))
+                yield _recorded(dict(zip(names, row, strict=True)), path)
 
 
-def _recorded(row: dict[str, Any]) -> JournalRecord:
-    for name in ("headers", "scores", "failures"):
-        row[name] = json.loads(row[name])
-    for name in ("request", "response"):
-        if isinstance(body := row.get(name), str):
-            row[name] = body.encode()
+def _recorded(row: dict[str, Any], path: str | os.PathLike[str]) -> JournalRecord:
+    """A row as a record. Raises InputError for one that no server wrote."""
+    identity = row["id"]
+    try:
+        for name in ("headers", "scores", "failures"):
+            row[name] = json.loads(row[name])
+        for name in ("request", "response"):
+            if isinstance(body := row.get(name), str):
+                row[name] = body.encode()
+        for name, kinds in _KINDS.items():
+            if not isinstance(row.get(name), kinds):
+                raise ValueError(f"{name} is of a wrong type")
+        datetime.fromtimestamp(row["time"], UTC)
+        if not all(map(_is_text, row["headers"].values())) or not all(map(_is_score, row["scores"])):
+            raise ValueError("headers or scores are of a wrong type")
+        if not all(isinstance(count, int) for count in row["failures"].values()):
+            raise ValueError("failures are of a wrong type")
+    except (TypeError, ValueError, OverflowError, OSError, RecursionError) as error:
+        what = " ".join(str(error).split())[:200]
+        raise InputError(f"the journal {os.fspath(path)} is damaged: record {identity}: {what}") from None
     return JournalRecord(**row)
+
+
+_KINDS: Mapping[str, Any] = {
+    **dict.fromkeys(("request_id", "reward", "version", "format", "op", "method", "path"), str),
+    **dict.fromkeys(("headers", "failures"), dict),
+    **dict.fromkeys(("id", "status", "failed"), int),
+    **dict.fromkeys(("time", "ms"), (int, float)),
+    **dict.fromkeys(("request", "response"), (bytes, type(None))),
+    "scores": list,
+}
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_score(value: Any) -> bool:
+    return isinstance(value, str | int | float | None)
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:

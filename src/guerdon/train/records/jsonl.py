@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from guerdon.errors import InputError, ResumeError
-from guerdon.scoring.rows import dumps
+from guerdon.scoring.rows import dumps, loads
 
 
 class StepLines:
@@ -99,10 +98,10 @@ class StepLines:
 def parsed(line: bytes, where: str) -> dict[str, Any]:
     """An object with a ``step``; raises ResumeError that says where there is none."""
     try:
-        one = json.loads(line)
-        if isinstance(one, dict) and isinstance(one["step"], int):
+        one = loads(line)
+        if isinstance(one, dict) and type(one["step"]) is int:
             return one
-    except (ValueError, KeyError, RecursionError):
+    except (ValueError, KeyError):
         pass
     raise ResumeError(f"{where} is not a line of a training run")
 

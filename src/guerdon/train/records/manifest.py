@@ -70,12 +70,16 @@ class RunManifest:
         try:
             written = json.loads(folder.run.read_text(encoding="utf-8"))
             known = {part.name for part in fields(cls)}
-            return cls(**{name: value for name, value in written.items() if name in known})
+            found = cls(**{name: value for name, value in written.items() if name in known})
+            for name, kind in _KINDS.items():
+                if not isinstance(getattr(found, name), kind):
+                    raise ValueError(f"{name} is of a wrong type")
+            return found
         except FileNotFoundError:
             raise InputError(
                 f"{folder.path} is not the folder of a run: it has no {folder.run.name}"
             ) from None
-        except (ValueError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(f"{folder.run} cannot be read: {error}") from error
 
     def differences(self, packages: Mapping[str, str]) -> list[str]:
@@ -85,6 +89,13 @@ class RunManifest:
             for name, before in self.packages.items()
             if packages.get(name) != before
         ]
+
+
+_KINDS: Mapping[str, type] = {
+    **dict.fromkeys(("state", "backend", "algorithm", "directory"), str),
+    **dict.fromkeys(("reward", "data", "packages"), dict),
+    **dict.fromkeys(("resumed", "command"), list),
+}
 
 
 def _redacted(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.atomic_files import atomic_write
+from guerdon.checks import text_of as _error_text
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.scoring.rows import dumps
 
@@ -88,10 +89,21 @@ def read_table(path: Path) -> Iterator[dict[str, Any]]:
         metadata = file.schema_arrow.metadata or {}
         if _LOOSE not in metadata:
             raise InputError(f"{path} does not hold the samples of a training run")
-        loose = json.loads(metadata[_LOOSE])
-        for batch in file.iter_batches(batch_size=_ROWS):
-            for row in batch.to_pylist():
-                yield _line(row, loose)
+        try:
+            loose = json.loads(metadata[_LOOSE])
+            for batch in file.iter_batches(batch_size=_ROWS):
+                for row in batch.to_pylist():
+                    yield _line(row, loose)
+        except (
+            pa.ArrowException,
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:
+            raise InputError(f"{path} is damaged: {' '.join(_error_text(error).split())[:200]}") from None
 
 
 def _chunks(lines: Iterable[Line]) -> Iterator[list[Line]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import InputError
+from guerdon.scoring.rows import is_number
 from guerdon.scoring.statistics.summary import Histogram
 from guerdon.train.diagnostics.step_statistics import component_names
 from guerdon.train.diagnostics.trends import Alarm
@@ -71,7 +72,7 @@ class RunReader:
     @cached_property
     def steps(self) -> list[StepRecord]:
         """The steps so far, in order."""
-        return [_step(line) for line in read_lines(self.folder.metrics)]
+        return [_step(line, self.folder.metrics) for line in read_lines(self.folder.metrics)]
 
     @property
     def components(self) -> list[str]:
@@ -86,13 +87,18 @@ class RunReader:
 
     def warnings(self) -> list[tuple[int, Alarm]]:
         """The warnings of the run, each with its step."""
-        lines = list(read_lines(self.folder.warnings))
         names = Alarm.__dataclass_fields__
-        return [
-            (line["step"], Alarm(**{name: line[name] for name in names if name in line}))
-            for line in lines
-            if "code" in line
-        ]
+        found = []
+        for line in read_lines(self.folder.warnings):
+            if "code" not in line:
+                continue
+            given = {name: line[name] for name in names if name in line}
+            if not (
+                set(given) >= {"code", "severity", "text", "remedy"} and all(map(_is_text, given.values()))
+            ):
+                raise InputError(f"{self.folder.warnings} has a line that is no warning of a training run")
+            found.append((line["step"], Alarm(**given)))
+        return found
 
     @property
     def has_samples(self) -> bool:
@@ -126,20 +132,32 @@ def _files(folder: RunFolder) -> list[Path]:
     return [folder.run, folder.metrics]
 
 
-def _step(line: Mapping[str, Any]) -> StepRecord:
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _step(line: Mapping[str, Any], path: Path) -> StepRecord:
     scalars, histograms = {}, {}
     for name, value in line.items():
         if isinstance(value, dict):
-            histograms[name] = _histogram(value)
-        elif name not in ("step", "at") and isinstance(value, int | float):
+            histograms[name] = _histogram(value, path)
+        elif name not in ("step", "at") and is_number(value):
             scalars[name] = float(value)
-    return StepRecord(step=line["step"], at=line.get("at"), scalars=scalars, histograms=histograms)
+    at = line.get("at")
+    return StepRecord(
+        step=line["step"], at=float(at) if is_number(at) else None, scalars=scalars, histograms=histograms
+    )
 
 
-def _histogram(value: Mapping[str, Any]) -> Histogram:
-    levels = value.get("levels")
+def _histogram(value: Mapping[str, Any], path: Path) -> Histogram:
+    edges, counts, levels = value.get("edges", []), value.get("counts", []), value.get("levels")
+    for numbers in (edges, counts, [] if levels is None else levels):
+        if not (isinstance(numbers, list) and all(map(is_number, numbers))):
+            raise InputError(f"{path} has a histogram that holds more than numbers")
+    if counts and len(edges) != len(counts) + 1:
+        raise InputError(f"{path} has a histogram with {len(edges)} edges for {len(counts)} counts")
     return Histogram(
-        edges=tuple(value.get("edges", ())),
-        counts=tuple(value.get("counts", ())),
+        edges=tuple(edges),
+        counts=tuple(counts),
         levels=None if levels is None else tuple(levels),
     )

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from guerdon.errors import ResumeError, RewardError
 from guerdon.scoring.outcome import pack
-from guerdon.scoring.rows import row_of
+from guerdon.scoring.rows import check_row, row_of
 from guerdon.train.diagnostics.step_statistics import Observation, prompt_key
 from guerdon.train.records.jsonl import StepLines, read_lines
 from guerdon.train.records.parquet import read_table, text_of, write_table
@@ -29,6 +30,13 @@ from guerdon.types import Provenance, Sample
 if TYPE_CHECKING:
     from guerdon.trainers.adapter import ScoredBatch
 
+_KINDS: Mapping[str, Any] = {
+    **dict.fromkeys(("step", "position"), int),
+    **dict.fromkeys(("mode", "group"), str),
+    **dict.fromkeys(("error", "error_kind", "reason"), (str, type(None))),
+    "score": (int, float, type(None)),
+    "sample": dict,
+}
 _UNNAMED = Provenance("", "")
 
 
@@ -81,6 +89,22 @@ def lines_of(batch: ScoredBatch, step: int, start: int) -> Iterator[dict[str, An
             "sample": sample.to_row(),
             **verdict,
         }
+
+
+def check_line(line: Mapping[str, Any], path: Path) -> None:
+    """Raises ResumeError for a line that is no sample of a run, whatever wrote it."""
+    try:
+        check_row({**line, "sample": None})
+        for name, kinds in _KINDS.items():
+            if not isinstance(line[name], kinds):
+                raise ValueError(f"{name} is of a wrong type")
+        if line["error"] is None and line["score"] is None and line["error_kind"] is not None:
+            raise ValueError("error_kind is said without an error")
+        messages = line["sample"].get("messages")
+        if not (isinstance(messages, list) and all(isinstance(message, dict) for message in messages)):
+            raise ValueError("messages is no list of objects")
+    except (KeyError, ValueError) as error:
+        raise _no_sample(path, error) from None
 
 
 def kept(line: Mapping[str, Any]) -> KeptSample:
@@ -142,7 +166,7 @@ class SamplesFile:
             if half.exists():
                 half.replace(partial)
         self.path.unlink(missing_ok=True)
-        return self._lines.resume(step)
+        return checked(self._lines.resume(step), self._lines.path)
 
     def sync(self) -> None:
         """Have the rows on the disk itself."""
@@ -171,4 +195,20 @@ def read_samples(path: Path) -> Iterator[KeptSample]:
     """
     partial = partial_of(path)
     lines = read_lines(partial) if partial.exists() or not path.exists() else read_table(path)
-    return map(kept, lines)
+    for line in checked(lines, path):
+        try:
+            yield kept(line)
+        except (RewardError, ValueError, TypeError, AttributeError) as error:
+            raise _no_sample(path, error) from None
+
+
+def _no_sample(path: Path, error: Exception) -> ResumeError:
+    what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())
+    return ResumeError(f"{path} has a line that is no sample of a training run: {what[:200]}")
+
+
+def checked(lines: Iterable[dict[str, Any]], path: Path) -> Iterator[dict[str, Any]]:
+    """Lines that are samples of a run. Raises ResumeError for another."""
+    for line in lines:
+        check_line(line, path)
+        yield line

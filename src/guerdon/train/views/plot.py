@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from guerdon.errors import InputError, MissingExtraError
+from guerdon.scoring.rows import is_number
 from guerdon.train.records.run_reader import RunReader
 
 SUFFIXES = (".png", ".pdf", ".svg")
@@ -123,11 +124,19 @@ def _panels(reader: RunReader) -> Iterator[_Panel]:
     yield from _if_any("held-out accuracy, 95 % interval", _accuracy(reader), share=True)
 
 
-def _deviations(reader: RunReader) -> list[tuple[float, float]]:
+def _deviations(reader: RunReader) -> list[tuple[float, float]] | None:
     """A standard deviation below and above each mean, no farther than the scores of the step reach."""
-    names = ("mean", "var", "min", "max")
-    figures = zip(*(reader.series(f"reward/{name}")[1] for name in names), strict=True)
-    return [(max(mean - var**0.5, low), min(mean + var**0.5, high)) for mean, var, low, high in figures]
+    found = []
+    for step in reader.steps:
+        if "reward/mean" not in (scalars := step.scalars):
+            continue
+        if not all(f"reward/{name}" in scalars for name in ("var", "min", "max")):
+            return None
+        mean, deviation = scalars["reward/mean"], max(scalars["reward/var"], 0.0) ** 0.5
+        found.append(
+            (max(mean - deviation, scalars["reward/min"]), min(mean + deviation, scalars["reward/max"]))
+        )
+    return found
 
 
 def _if_any(
@@ -154,13 +163,16 @@ def _accuracy(reader: RunReader) -> list[_PlotCurve]:
     for _, said in reader.evaluations():
         for metrics in (said.get("before"), said.get("after")):
             rate = metrics.get("accuracy") if isinstance(metrics, dict) else None
-            if not isinstance(metrics, dict) or not isinstance(rate, dict) or "value" not in rate:
+            if not isinstance(metrics, dict) or not isinstance(rate, dict):
                 continue
-            value = float(rate["value"])
-            low, high = float(rate.get("low", value)), float(rate.get("high", value))
+            value = rate.get("value")
+            low, high = rate.get("low", value), rate.get("high", value)
+            if not (is_number(value) and is_number(low) and is_number(high)):
+                continue
             reach = max(0.0, value - low), max(0.0, high - value)
             by_step = found.setdefault(str(said.get("inference", "evaluation")), {})
-            by_step[int(metrics.get("step") or 0)] = value, reach
+            step = metrics.get("step")
+            by_step[step if isinstance(step, int) else 0] = value, reach
     return [
         _PlotCurve(
             name,
