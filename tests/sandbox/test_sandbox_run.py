@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from guerdon.errors import InputError
 from guerdon.sandbox import AssertTest, CallTest, Limits, Sandbox, StdinTest, Test
+from guerdon.sandbox.execution import Tier
+from guerdon.sandbox.isolation import tiers
 
 
 @pytest.fixture(scope="module")
@@ -430,3 +434,62 @@ def test_a_call_has_its_own_limit_whatever_it_writes(sandbox: Sandbox, makes: st
     tests = [CallTest("f", [number], expected=number) for number in range(6)]
     results = sandbox.run_tests(program, tests, limits=Limits(wall_s=0.5))
     assert not any(result.passed for result in results), results
+
+
+REMOVED = """
+import mmap, os, time
+def removed(size):
+    file = open("file", "w+b")
+    os.unlink("file")
+    file.write(bytes(size)); file.flush()
+    return file
+kept = USE
+time.sleep(0.2)
+print("unseen")
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "status"),
+    [
+        ("removed(1 << 20)", "ok"),
+        ("[removed(1 << 20).close() for _ in range(9)]", "ok"),
+        ("[removed(1 << 20) for _ in range(40)]", "killed"),
+        ("(lambda file: mmap.mmap(file.fileno(), 0))(removed(1 << 20))", "ok"),
+    ],
+)
+@pytest.mark.parametrize("tier", tiers.TIERS)
+def test_files_that_were_removed_count_while_they_are_open(tier: Tier, use: str, status: str) -> None:
+    if not (report := tiers.examine(tier)).available:
+        pytest.skip(f"no {tier} tier on this machine: {report.reason}")
+    with Sandbox(tier, workers=1) as sandbox:
+        done = sandbox.run(REMOVED.replace("USE", use), limits=Limits(scratch_mb=4, wall_s=20))
+    # Where the file system bounds them, writing fails.
+    assert done.status == status or (
+        tier != "landlock" and done.status == "error" and "No space" in done.stderr
+    )
+
+
+def test_what_the_landlock_tier_shows_of_a_file_is_what_the_page_says(tmp_path: Path) -> None:
+    if not (report := tiers.examine("landlock")).available:
+        pytest.skip(f"no landlock tier on this machine: {report.reason}")
+    for folder in (*tmp_path.parents, tmp_path):
+        if folder.stat().st_uid == os.getuid() and folder.name.startswith("pytest-"):
+            folder.chmod(0o755)
+    (tmp_path / "file").write_text("secret", encoding="utf-8")
+    (tmp_path / "link").symlink_to("file")
+    program = f"""
+import os
+os.chdir({str(tmp_path)!r})
+about = os.stat("file")
+print(about.st_size, about.st_uid, about.st_mtime_ns, oct(about.st_mode), os.readlink("link"))
+changes = (lambda: os.utime("file"), lambda: os.chmod("file", 0o777))
+for attempt in (lambda: open("file"), lambda: os.listdir("."), *changes):
+    try: print("done", attempt())
+    except PermissionError: print("refused")
+"""
+    with Sandbox("landlock", workers=1) as sandbox:
+        done = sandbox.run(program)
+    about = (tmp_path / "file").stat()
+    seen = f"6 {about.st_uid} {about.st_mtime_ns} {oct(about.st_mode)} file\n"
+    assert done.stdout == seen + "refused\n" * 4

@@ -184,3 +184,16 @@ os.waitpid(child, 0)
 os.kill(sibling, 9)
 print(json.dumps([before, json.loads(os.read(reader, 1000))]))"""
     assert told(code) == [["done"] * 3, ["EPERM", "EPERM", "EPERM", "done", "done"]]
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 7])
+def test_a_version_that_lets_files_be_emptied_is_not_enough_alone(
+    version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(landlock, "abi", lambda: version)
+    if version in (1, 2):
+        with pytest.raises(OSError, match=rf"Landlock {version} of this kernel .*: use Linux 6\.2 or later"):
+            landlock.check_alone()
+    else:
+        # Without any, installing the rules says so.
+        landlock.check_alone()

@@ -41,6 +41,7 @@ ALLOWED: list[tuple[str, tuple[int, ...]]] = [
     ("prctl", (15, 1)),
     ("prctl", (38, 1)),
     ("prctl", (4, 0)),
+    ("prctl", (4, 1)),  # the fork server's own forks become dumpable, programs change nothing
     ("prctl", (22, 2, 1)),
     ("prlimit64", (0, 7, 0, 1)),
     ("sched_setaffinity", (0,)),
@@ -101,8 +102,6 @@ REFUSED: list[tuple[str, tuple[int, ...]]] = [
     ("sendto", (3, 1, 1, 0x400_0000, 0, 0)),  # MSG_ZEROCOPY
     ("sendmsg", (3, 0, 1)),
     ("prctl", (0x5356_4D41, 0)),  # PR_SET_VMA
-    ("prctl", (4, 1)),  # dumpable
-    ("prctl", (4, 2**32)),
     ("prctl", (8, 1)),  # PR_SET_KEEPCAPS
     ("prctl", (35, 1)),  # PR_SET_MM
     ("prctl", (36, 1)),  # PR_SET_CHILD_SUBREAPER
@@ -312,6 +311,8 @@ THREAD = (0x003D_0F00,)
         ("seccomp", (1, 0, 1), "EPERM", "EPERM", "EPERM", "EPERM"),
         ("prctl", (22, 2, 1), "EPERM", "EPERM", "EPERM", "EPERM"),
         ("prctl", (1, 0), "EPERM", "EPERM", "EPERM", "EPERM"),
+        ("prctl", (4, 0), "EPERM", "EPERM", "EPERM", "EPERM"),
+        ("prctl", (4, 1), "EPERM", "EPERM", "EPERM", "EPERM"),
         ("prctl", (15, 1), "ALLOW", "ALLOW", "ALLOW", "ALLOW"),
     ],
 )

@@ -47,7 +47,6 @@ ATTEMPTS = {
     "unshare": "raw('unshare', 0)",
     "clone": "raw('clone', 0x10000000 | 0x200, None, None, None, None)",
     "subreaper": "lambda: kernel.set_subreaper()",
-    "dumpable": "lambda: kernel.set_dumpable(True)",
     "personality": "raw('personality', 0x0400000)",
     "signals of descriptors": "lambda: fcntl.fcntl(PAIR[0], fcntl.F_SETOWN, os.getpid())",
     "pipe memory": "lambda: fcntl.fcntl(PIPE, 1031, 8192)",

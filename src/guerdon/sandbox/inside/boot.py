@@ -26,6 +26,7 @@ from .child import ServerContext, limit_all, rehearse
 from .forkserver import ForkServer
 from .numbers import machine
 from .request import MAX_LENGTH
+from .unlinked import UnlinkedFiles
 
 # Imported once here, so that no program pays for them: what programs of the common kind import. Each adds to what
 # every fork costs, and the rest of the standard library takes milliseconds to import.
@@ -115,10 +116,15 @@ def _serve(
 def _confine(control: socket.socket, direct: socket.socket, owner: int, config: dict[str, Any]) -> ForkServer:
     tier, box = config["tier"], config["box"]
     confined = tier != "none"
-    _take_environment(config)
+    if tier == "landlock":
+        landlock.check_alone()
     kept = _drop_user(box, config["shown"]) if tier == "landlock" else None
+    unlinked = UnlinkedFiles(box, kept) if tier == "landlock" else None
+    _take_environment(config)
     if confined:
         _give_up_privileges(config, kept)
+    if unlinked:
+        unlinked.check()
     # Neither its working directory nor its import path is what programs write to: it, a fork that is made in
     # advance and the tester import trusted modules while a program may be at work.
     os.chdir("/")
@@ -131,6 +137,7 @@ def _confine(control: socket.socket, direct: socket.socket, owner: int, config: 
         base_memory=_address_space(config["statm"]),
         tasks=config["tasks"],
         tester_rules=_rules(config, "/dev/null") if confined and landlock.abi() else None,
+        looked_at=unlinked is not None,
     )
     if confined:
         # It opens folders that a program closed, to empty them; every program's own filter refuses it.
@@ -145,6 +152,7 @@ def _confine(control: socket.socket, direct: socket.socket, owner: int, config: 
         context,
         alone=tier in ("native", "bubblewrap"),
         bounded=tier == "native",
+        unlinked=unlinked,
     )
 
 

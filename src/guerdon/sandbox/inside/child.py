@@ -85,6 +85,7 @@ class ServerContext:
         base_memory: int,
         tasks: int | None = None,
         tester_rules: int | None = None,
+        looked_at: bool = False,
     ) -> None:
         self.box = box
         """The working directory of programs. It is never that of this process, nor on its import path."""
@@ -92,6 +93,8 @@ class ServerContext:
         """A descriptor of it."""
         self.tester_rules = tester_rules
         """Landlock rules under which the working directory cannot be reached; None without Landlock."""
+        self.looked_at = looked_at
+        """Whether somebody looks at what programs hold open, who may do so where they are dumpable."""
         self.own_session = own_session
         """Whether a run is a session of its own, since only its process group says what belongs to it."""
         self.base_memory = base_memory
@@ -169,6 +172,8 @@ def wait_and_run(direct: _socket.socket, channel: _socket.socket, context: Serve
     """In a fresh fork: gets ready for a Python program that may start no process, takes one from ``direct``, reports
     on ``channel`` what it took, and runs it."""
     try:
+        if context.looked_at:
+            kernel.set_dumpable(True)
         context.count_others()
         _close_all_but([direct.fileno(), channel.fileno(), context.folder])
         if context.own_session:
@@ -205,6 +210,8 @@ def wait_and_run(direct: _socket.socket, channel: _socket.socket, context: Serve
 def run(request: JobRequest, context: ServerContext, role: Role, channel: socket.socket | None) -> NoReturn:
     """In a fresh fork: does what was asked for, of a pair the one part."""
     try:
+        if context.looked_at:
+            kernel.set_dumpable(True)
         if context.own_session:
             os.setsid()
             kernel.die_with_parent()

@@ -24,6 +24,7 @@ from . import child, kernel, scratch
 from .child import Role, ServerContext
 from .request import ANSWERS, CLEAN, MAX_LENGTH, REFUSED, REWRITTEN, JobRequest, RunOutcome
 from .steps import StepCounter
+from .unlinked import UnlinkedFiles
 
 LOOK_S = 0.02
 """Seconds between two looks at scratch files that no file system bounds."""
@@ -71,6 +72,7 @@ class ForkServer:
         *,
         alone: bool,
         bounded: bool,
+        unlinked: UnlinkedFiles | None = None,
     ) -> None:
         self.control = control
         self.direct = direct
@@ -80,6 +82,9 @@ class ForkServer:
         """Whether this process is the first of a process namespace, and everything else in it is a run's."""
         self.bounded = bounded
         """Whether the file system bounds the working directory, so that nobody has to look."""
+        self.unlinked = unlinked
+        self.spare = 0
+        """The fork that was made in advance, which has nothing of the run that is at work."""
         # A module that was preloaded may have started threads, which need the fork of the os module.
         self.fork: Callable[[], int] = os.fork if _thread._count() else kernel.fork
         self.events = select.poll()
@@ -156,7 +161,14 @@ class ForkServer:
         return RunOutcome(status, 0.0, 0.0, 0, reason)
 
     def _spare(self) -> Spare:
-        return Spare(self.fork, self.direct, self.context)
+        made = Spare(self.fork, self.direct, self.context)
+        self.spare = made.pid
+        return made
+
+    def is_within(self, size: int) -> bool:
+        """Whether a run's files take no more room than that, with those that it removed and holds open."""
+        held = self.unlinked.size(os.getpid(), self.spare, size) if self.unlinked else 0
+        return 0 <= held <= size and scratch.within(self.context.box, size - held)
 
     def _retried(self, make: Callable[[], Made]) -> Made:
         deadline = time.monotonic() + FORK_S
@@ -234,7 +246,7 @@ class ProcessRun:
                 reason = server.control.recv(MAX_LENGTH).decode() or "cancelled"
             elif ready:
                 reason = "cancelled"
-            elif not bounded and not scratch.within(server.context.box, request.scratch):
+            elif not bounded and not server.is_within(request.scratch):
                 reason = "scratch_limit"
             else:
                 clocks = self.clocks = self.clocks or _Clocks(self)

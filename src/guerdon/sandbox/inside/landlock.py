@@ -48,6 +48,7 @@ _ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 
 _BIND_AND_CONNECT_TCP = 0b11
 _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
+_FIRST_ALONE = 3
 _VERSION = 1
 _PATH_BENEATH = 1
 
@@ -61,6 +62,14 @@ def abi() -> int:
         return kernel.call("landlock_create_ruleset", None, 0, _VERSION)
     except OSError:
         return 0
+
+
+def check_alone() -> None:
+    """Raises OSError where Landlock is not enough without namespaces: its first versions let programs empty files
+    of the machine, and the first one keeps them from moving their own from folder to folder."""
+    if 0 < (version := abi()) < _FIRST_ALONE:
+        why = "does not keep files from being emptied: use Linux 6.2 or later"
+        raise OSError(f"Landlock {version} of this kernel {why}")
 
 
 def restrict(

@@ -123,8 +123,22 @@ _MESSAGE_FLAGS = 0x4000_C1F2
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_SECCOMP = 22
-_PROCESS_OPTIONS = (_PR_SET_PDEATHSIG, 2, 3, 15, 16, 21, _PR_SET_SECCOMP, 23, 30, 38, 39, 42)
-"""PDEATHSIG, GET_DUMPABLE, names, SECCOMP, CAPBSET_READ, GET_TIMERSLACK, NO_NEW_PRIVS, GET_THP_DISABLE.
+_PROCESS_OPTIONS = (
+    _PR_SET_PDEATHSIG,
+    2,
+    3,
+    _PR_SET_DUMPABLE,
+    15,
+    16,
+    21,
+    _PR_SET_SECCOMP,
+    23,
+    30,
+    38,
+    39,
+    42,
+)
+"""PDEATHSIG, dumpable, names, SECCOMP, CAPBSET_READ, GET_TIMERSLACK, NO_NEW_PRIVS, GET_THP_DISABLE.
 Not SET_VMA, which has the kernel keep a name for each mapping."""
 
 _AF_UNIX = 1
@@ -202,7 +216,8 @@ class ProgramFilter:
             group = load(low(0), if_equal(_NO_PID, ALLOWED, if_equal(0, ALLOWED, _FORBIDDEN)))
             blocks |= _for_all(machine, "kill", group if processes else own)
         blocks |= _for_all(machine, denied, _FORBIDDEN)
-        options = (_PR_SET_SECCOMP, _PR_SET_PDEATHSIG)
+        # Whoever looks at what it holds open sees nothing of one that is not dumpable.
+        options = (_PR_SET_SECCOMP, _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE)
         blocks |= _for_all(machine, "prctl", load(low(0), if_one_of(options, _FORBIDDEN, ALLOWED)))
         if chmod != "allowed":
             blocks |= _for_all(machine, _CHMOD, _chmod_verdict(chmod))
@@ -272,7 +287,6 @@ def _server_conditions() -> dict[str, Block]:
     shares_files = if_any_bit(_CLONE_FILES, ALLOWED, _FORBIDDEN)
     task = if_any_bit(_CLONE_UNWANTED, _FORBIDDEN, if_any_bit(_CLONE_THREAD, shares_files, ALLOWED))
     commands = if_one_of(_LOCK_COMMANDS, _SEEMS_DONE, if_equal(_F_SETFL, flags, _FORBIDDEN))
-    undumpable = if_zero(1, ALLOWED, _FORBIDDEN)
     connected = load(low(1), masked(0xF, if_one_of(_CONNECTED, ALLOWED, _FORBIDDEN)))
     socket_option = load(low(2), if_one_of(_SOCKET_OPTIONS, ALLOWED, _FORBIDDEN))
     plain_filter = load(low(1), if_any_bit(_SECCOMP_UNWANTED, _FORBIDDEN, ALLOWED))
@@ -286,9 +300,7 @@ def _server_conditions() -> dict[str, Block]:
         "clone": load(low(0), task),
         "ioctl": load(low(1), if_one_of(_TERMINAL_QUESTIONS, ALLOWED, refused(errno.ENOTTY))),
         "fcntl": load(low(1), if_one_of(_DESCRIPTOR_COMMANDS, ALLOWED, commands)),
-        "prctl": load(
-            low(0), if_one_of(_PROCESS_OPTIONS, ALLOWED, if_equal(_PR_SET_DUMPABLE, undumpable, _FORBIDDEN))
-        ),
+        "prctl": load(low(0), if_one_of(_PROCESS_OPTIONS, ALLOWED, _FORBIDDEN)),
         "socketpair": load(low(0), if_equal(_AF_UNIX, connected, _FORBIDDEN)),
         "sendto": if_zero(4, _plain_message(3), _FORBIDDEN),
         "recvfrom": _plain_message(3),

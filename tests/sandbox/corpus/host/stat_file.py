@@ -1,6 +1,6 @@
 """Asks whether a file of the host is there, how large and whose it is. It must look as if there were none.
 
-Landlock cannot hide that, and says so. Leaks: landlock
+Landlock cannot hide that, as docs/sandbox.md says. Leaks: landlock
 Unconfined: breaches
 Variants: stat, lstat, access, statx, path, readlink, chdir, handle, attribute, statvfs, mkdir, rename, connect
 """
