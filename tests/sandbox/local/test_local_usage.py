@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -80,3 +82,54 @@ def test_memory_that_is_in_no_resident_set_counts(use: str) -> None:
             looking = UsageMonitor(process.pid, memory=memory_mb << 20, cpu_s=99, processes=9, mappings=True)
             assert looking.exceeded() == reason
         process.communicate(b"")
+
+
+FORGETS = """
+import os, signal, sys, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+print("!", flush=True)
+while True:
+    if not os.fork():
+        end = time.process_time() + 0.08
+        while time.process_time() < end: pass
+        os._exit(0)
+    try: os.wait()
+    except ChildProcessError: pass
+"""
+OPENS = "import os, sys; kept = [os.pipe() for _ in range(200)]; print('!', flush=True); sys.stdin.read()"
+
+
+def below_a_shell(code: str) -> subprocess.Popen[bytes]:
+    line = ["sh", "-c", '"$0" -I -S -c "$1"; exit', sys.executable, code]
+    process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.read(1) == b"!"
+    return process
+
+
+def test_processor_time_of_children_that_nobody_waits_for_counts() -> None:
+    with below_a_shell(FORGETS) as process:
+        (program,) = children_of(process.pid)
+        looking = watch(process.pid, cpu_s=0.5)
+        # However slow the machine, it comes to that at some time.
+        while not (reason := looking.exceeded()):
+            time.sleep(0.02)
+        assert reason == "timeout"
+        os.kill(program, signal.SIGKILL)
+
+
+def test_open_descriptors_count_beyond_those_of_one_process() -> None:
+    if not os.stat("/proc/self/fd").st_size:
+        pytest.skip("this kernel does not say how many descriptors a process has")
+    with below_a_shell(OPENS) as process:
+        assert watch(process.pid, memory_mb=40).exceeded() == ""
+        process.communicate(b"")
+    many = OPENS.replace("import os, sys;", "import os, sys; os.fork();").replace(
+        "print", "os.getppid() and print"
+    )
+    with below_a_shell(many) as process:
+        looking = watch(process.pid, memory_mb=60)
+        while not (reason := looking.exceeded()):
+            time.sleep(0.02)
+        process.communicate(b"")
+    assert reason == "memory_limit"
