@@ -319,3 +319,32 @@ def test_secrets_of_this_process() -> None:
         '{"a":"x[redacted]x","b":"[redacted] [redacted] ordinary-value"}',
         "/[redacted]",
     ]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "sk-",
+            "-eyJ",
+            "eyJ-",
+            "a.",
+            "a-",
+            "key ",
+            "key=",
+            "bearer ",
+            "basic  ",
+            "://",
+            "://a:",
+            ":a@",
+            "ghp_",
+            "=",
+        ),
+        *("-----BEGIN PRIVATE KEY-----", "-----BEGIN ", "token token=", "api_", "x.eyJaaaaaaaa", "secret: "),
+    ],
+)
+def test_no_text_takes_long(piece: str) -> None:
+    """Half a megabyte of what each expression begins with: quadratic time would be minutes."""
+    text = piece * (500_000 // len(piece))
+    redacted_text(text)
+    redacted_body(json.dumps({"message": text, "prompt": text}).encode())

@@ -83,12 +83,13 @@ _IN_QUERIES = frozenset({"key", "sig", "signature"})
 _NAME_KEYS, _VALUE_KEYS = ("name", "key", "header", "field", "k"), ("value", "val", "v", "content")
 
 # Shapes.
+# Each begins where a run of its characters does and goes back over none, so that no text takes long.
 _SHAPES = (
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|\b(?:sk-(?=[\w-]*\d)[\w-]{16,}|[sr]k_(?:live|test)_\w{10,}|gh[opsur]_\w{20,}|github_pat_\w{20,}"
-    r"|glpat-[\w-]{16,}|hf_[A-Za-z0-9]{20,}|gsk_\w{20,}|xai-\w{20,}|npm_\w{30,}|pypi-[\w-]{30,}|e2b_[0-9a-f]{20,}"
-    r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[\w-]{30,}|xox[abeprs]-[\w-]{10,}"
-    r"|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)"
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)"
+    r"|(?<![\w-])(?:sk-(?=[\w-]{0,200}?\d)[\w-]{16,}+|[sr]k_(?:live|test)_\w{10,}+|gh[opsur]_\w{20,}+"
+    r"|github_pat_\w{20,}+|glpat-[\w-]{16,}+|hf_[A-Za-z0-9]{20,}+|gsk_\w{20,}+|xai-\w{20,}+|npm_\w{30,}+"
+    r"|pypi-[\w-]{30,}+|e2b_[0-9a-f]{20,}+|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[\w-]{30,}+|xox[abeprs]-[\w-]{10,}+"
+    r"|eyJ[\w-]{8,}+\.[\w-]{8,}+(?:\.[\w-]*+)?)"
 )
 _SHAPED = re.compile(_SHAPES)
 _INLINE = re.compile(
@@ -96,7 +97,7 @@ _INLINE = re.compile(
 )
 _IN_ADDRESS = re.compile(r"(://[^\s/:@\"'<>]{0,256}):[^\s/@\"'<>]{1,256}@")
 _ASSIGNED = re.compile(
-    r"(?i)\b([\w.-]{0,64}?(?:key|token|secret|passw(?:or)?d|passphrase|pwd|authorization|auth|jwt|credentials?|cookie))"
+    r"(?i)(?<![\w.-])([\w.-]{0,100}?(?:key|token|secret|passw(?:or)?d|passphrase|pwd|authorization|auth|jwt|credentials?|cookie))"
     r"(\\?[\"']?\s*[:=]\s*\\?[\"']?)([^\s\"',;&\\)}\]]{4,})"
 )
 _HINTS = (
