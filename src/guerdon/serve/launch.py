@@ -71,9 +71,22 @@ def resolve_rewards(rewards: Sequence[Any]) -> list[RewardFunction]:
 def spec_of(reward: RewardFunction, options: ServeOptions) -> RewardSpec:
     """The spec of a reward that runs in worker processes. Raises BindingError where it cannot be pickled."""
     reward.check_ready()
+    if options.is_open_to_all and _runs_unconfined(reward):
+        raise InputError(
+            f"{reward.name} runs programs with isolation='none', and without a key anyone who reaches {options.host} "
+            "could run theirs: set an API key (--api-key), or another isolation"
+        )
     limits = dispatch_limits(reward, options, options.workers)
     program = ServeWorker(reward, limits.timeout, limits.concurrency)
     return RewardSpec(reward.name, reward.version, limits, WorkerSpec.of(reward, limits.max_memory, program))
+
+
+def _runs_unconfined(reward: RewardFunction) -> bool:
+    """Whether a reward, or a part of it, runs programs of its callers without a sandbox."""
+    parts = (component.reward for component in reward.components)
+    return reward.parameters.get("isolation") == "none" or any(
+        _runs_unconfined(part) for part in parts if isinstance(part, RewardFunction)
+    )
 
 
 def dispatch_limits(reward: RewardFunction, options: ServeOptions, workers: int | None) -> DispatchLimits:

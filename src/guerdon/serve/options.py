@@ -92,6 +92,21 @@ class ServeOptions:
                 f"{self.host} can be reached from other machines: set an API key (--api-key, GUERDON_API_KEY), "
                 "or give --allow-anonymous"
             )
+        if self.is_open_to_all and self.journal is not None:
+            raise InputError(
+                f"without a key everyone who reaches {self.host} could read the journal at /requests: "
+                "set an API key (--api-key), or leave out --journal"
+            )
+
+    @property
+    def is_open_to_all(self) -> bool:
+        """Whether anyone who reaches this machine may call, since there is no key."""
+        return not (is_loopback(self.host) or self.keys or self.api_keys_file)
+
+    @property
+    def sends_keys_in_clear(self) -> bool:
+        """Whether keys travel without TLS over a network, unless a proxy in front adds it."""
+        return not is_loopback(self.host) and self.tls_cert is None and not self.is_open_to_all
 
     @property
     def allowed_hosts(self) -> tuple[str, ...]:

@@ -87,6 +87,7 @@ def test_a_log_in_json_is_json_throughout(serve: Serve) -> None:
 def test_a_keys_file_and_another_address(serve: Serve, tmp_path: Path) -> None:
     (tmp_path / "serve" / "keys").write_text("s3cret\n", encoding="utf-8")
     server = serve("rewards.py::length", "--host", "0.0.0.0", "--api-keys-file", "keys")
+    server.says("without --tls-cert it travels in clear, unless a proxy in front adds TLS")
     assert ask(server, "POST", "/v1/score", sample("abc"))[0] == 401
     assert ask(server, "POST", "/v1/score", sample("abc"), **{"X-Api-Key": "s3cret"})[0] == 200
 
@@ -112,6 +113,14 @@ MISTAKES = {
     ),
     "a parameter of guerdon's": (("http://localhost:9", "--param", "mode=1"), "--param cannot set 'mode'"),
     "an address of others": (("math", "--host", "0.0.0.0"), "set an API key (--api-key, GUERDON_API_KEY)"),
+    "a journal for everyone": (
+        ("math", "--host", "0.0.0.0", "--allow-anonymous", "--journal", "j"),
+        "everyone who reaches 0.0.0.0 could read the journal at /requests",
+    ),
+    "programs of everyone": (
+        ("code", "--param", "isolation=none", "--host", "0.0.0.0", "--allow-anonymous"),
+        "code runs programs with isolation='none', and without a key anyone",
+    ),
     "an address that is none": (("math", "--host", "no.such.host.invalid", "--api-key", "k"), "cannot listen on"),
     "no port": (("math", "--port", "99999"), "Invalid value for '--port'"),
     "no workers": (("math", "--workers", "0"), "workers must be a whole number of 1 or more, not 0"),

@@ -312,10 +312,12 @@ def _welcome(url: str, specs: Sequence[RewardSpec], options: ServeOptions) -> st
     widths = [max(len(column[i]) for column in columns) for i in range(2)]
     lines = [f"Guerdon {__version__} serves {_count(len(specs), 'reward')} at {url}", ""]
     lines += [f"  {name:{widths[0]}}  {version:{widths[1]}}  {where}" for name, version, where in columns]
+    clear = "; without --tls-cert it travels in clear, unless a proxy in front adds TLS"
     facts = {
         "formats": ", ".join(format.name for format in FORMATS),
         "page": f"{url}/ to try a reward in a browser; /docs documents every endpoint",
-        "key": "required, as Authorization: Bearer KEY or X-Api-Key: KEY",
+        "key": "required, as Authorization: Bearer KEY or X-Api-Key: KEY"
+        + (clear if options.sends_keys_in_clear else ""),
         "journal": options.journal,
         "stop": f"Ctrl-C; waits up to {options.drain:g} s for requests in flight",
     }

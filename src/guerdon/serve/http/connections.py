@@ -12,7 +12,7 @@ from typing import Protocol
 log = logging.getLogger("guerdon.serve")
 
 _RESERVED_FILES = 64
-"""Descriptors for the log, the journal, the event loop, and connections that wait for their TLS handshake."""
+"""Descriptors for the log, the journal, the event loop, callers to be refused, and those before their TLS handshake."""
 _FILES_A_WORKER = 6
 _RANK_SECONDS = 0.05
 
@@ -54,18 +54,23 @@ class ConnectionLimit:
     def __init__(self, limit: int, others: Callable[[], Iterable[Evictable]]) -> None:
         self.limit, self._others = limit, others
         self._order: deque[Evictable] = deque()
-        self._ranked = 0.0
+        self._ranked, self._found = 0.0, True
+
+    def is_far_exceeded(self, count: int) -> bool:
+        """Whether there are so many that a newcomer is not even told why it is turned away."""
+        return count > self.limit + _RESERVED_FILES // 2
 
     def make_room(self, count: int, newcomer: Evictable) -> bool:
         """Whether a newcomer, with which there are ``count``, is within the limit or another made room for it."""
         if count <= self.limit:
             return True
         now = time.monotonic()
-        if not self._order and now - self._ranked >= _RANK_SECONDS:
+        if not self._order and (self._found or now - self._ranked >= _RANK_SECONDS):
             # Ranked once for many newcomers: they come by the thousand where they come to do harm.
             self._ranked = now
             ranked = [(rank, id(one), one) for one in self._others() if (rank := one.rank(now)) is not None]
             self._order = deque(one for _, _, one in sorted(ranked))
+            self._found = len(ranked) > 1
         while self._order:
             one = self._order.popleft()
             if one is not newcomer and one.rank(now) is not None:

@@ -32,6 +32,8 @@ class FastHttpProtocol(OrderedHttpProtocol):
         self.client_name = f"{self.client[0]}:{self.client[1]}" if self.client else ""
         count = len(self.connections) + len(self.request_pipeline.sockets)
         self._over_limit = count > self.limit.limit and not self.limit.make_room(count, self)
+        if self._over_limit and self.limit.is_far_exceeded(count):
+            transport.abort()
 
     def begin_request(self, by_name: dict[bytes, bytes], version: str) -> None:
         self.expect_100_continue = version != "1.0" and by_name.get(b"expect", b"").lower() == b"100-continue"

@@ -129,7 +129,7 @@ class OrderedHttpProtocol(TimedHttpProtocol):
                 return
             else:
                 position += len(piece)
-                if self._arriving and not self._discards:
+                if self._arriving and not self._discards and not self._closing:
                     self._count(len(piece), self._body_bytes - before)
 
     def _count(self, size: int, body: int) -> None:
@@ -153,7 +153,7 @@ class OrderedHttpProtocol(TimedHttpProtocol):
             self.headers.append((name.lower(), value.rstrip()))
 
     def on_headers_complete(self) -> None:
-        if self._final:  # what comes after the last request is read and thrown away
+        if self._final or self._closing:  # what comes after the last request is read and thrown away
             self._discards = True
             return
         self._in_head = False
@@ -187,7 +187,7 @@ class OrderedHttpProtocol(TimedHttpProtocol):
             super().on_message_complete()
 
     def _on_garbage(self) -> None:
-        if self._discards:
+        if self._discards or self._closing:
             return
         reply = bad_request("this is no request of HTTP/1.1")
         if self._in_head or not self._arriving:
@@ -213,7 +213,7 @@ class OrderedHttpProtocol(TimedHttpProtocol):
         if isinstance(cycle, FastRequestCycle):
             cycle.fail(reply)
             return
-        cycle.disconnected = True
+        cycle.disconnected, cycle.waiting_for_100_continue = True, False
         cycle.message_event.set()
         refused = self._no_request()
         if cycle is not self._current:
