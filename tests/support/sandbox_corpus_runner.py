@@ -26,6 +26,7 @@ from sandbox_attacks import CORPUS, Attack, attacks
 import guerdon
 from guerdon.sandbox.grading.cases import AssertTest, CallTest, StdinTest
 from guerdon.sandbox.limits import Limits
+from guerdon.sandbox.local import pool
 from guerdon.sandbox.sandbox import Sandbox
 
 PROBE = (CORPUS / "probe.py").read_text(encoding="utf-8")
@@ -242,6 +243,8 @@ def unconfined(outside: Outside, attack: Attack) -> dict[str, Any]:
 
 
 def main(tier: str, which: str, results: str, *only: str) -> None:
+    # However slow the disk is: a fork server that empties a folder would be replaced, and "lost" be seen in that.
+    pool.CLEAN_S = 60.0
     # Orphans come to this process, so that none is missed. Its own priority may be looked at, not its memory.
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)

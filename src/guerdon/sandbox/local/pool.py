@@ -20,7 +20,7 @@ from guerdon.sandbox.local.server import (
 TRIES = 2
 """How often a job is run whose fork server was lost. A program has no effect beyond its run, so it may be."""
 
-CLEAN_S = 0.5
+CLEAN_S = 1.0
 """Seconds that a job waits for a working directory to be emptied; then another server takes it."""
 _MOST = 0.8
 """The share of its time that a second try must have had, to be held against the program."""
