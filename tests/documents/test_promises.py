@@ -20,7 +20,10 @@ RELOAD = "serve/reload/test_reloader.py"
 CORPUS, RUN = "sandbox/test_sandbox_corpus.py", "sandbox/test_sandbox_run.py"
 LIFECYCLE, TIERS = "sandbox/test_sandbox_lifecycle.py", "sandbox/isolation/test_tiers.py"
 JUDGING, DOCTOR = "sandbox/grading/test_grading_judging.py", "sandbox/isolation/test_doctor.py"
+SOCKETS = "serve/http/test_websocket_limits.py"
+DISPATCHED, ORDERED = "serve/dispatch/test_dispatcher_faults.py", "serve/http/test_ordered_protocol.py"
 HACKS = "sandbox/grading/test_grading_judging_hacks.py"
+WORKDIRS = "sandbox/local/test_workdirs.py"
 LANGUAGES = "sandbox/languages/test_languages.py"
 
 Promises = Sequence[tuple[str, str, str]]
@@ -37,9 +40,23 @@ SERVING: Promises = (
     ("Without a key, `/` shows no reward", HOME, "with_keys_it_shows_nothing_without_one"),
     ("serve HTTPS and WSS", "end_to_end/test_tls.py", "it_speaks_https_and_wss"),
     ("gets 403", "serve/http/test_admission_origin.py", "pages_of_other_hosts_are_refused"),
-    ("Logs contain no keys", LOG, "secrets_are_not_logged"),
-    ("redacts headers and fields that look like secrets", JOURNAL, "no_secret_is_on_the_disk"),
+    ("error replies and the journal contain no secrets", LOG, "secrets_are_not_logged"),
+    ('`{"name": "api_key", "value": …}`', JOURNAL, "no_secret_is_on_the_disk"),
     ("| 401, 403 |", PIPELINE, "no_key_no_answer"),
+    (
+        "answers only to `localhost`, 127.0.0.1 and `[::1]`",
+        "serve/http/test_admission_hosts.py",
+        "names_of_others",
+    ),
+    ("a revoked key closes its WebSockets with 1008", SOCKETS, "a_revoked_key_closes_open_sockets"),
+    ("cuts off its streams", SOCKETS, "a_revoked_key_cuts_off_a_stream"),
+    ("Each caller's API key and each reward have a cache", SOCKETS, "idempotency_keys_are_each_callers_own"),
+    ("closed with 1002 or 1007 for what breaks RFC 6455", SOCKETS, "misuse_is_closed_and_the_server_goes_on"),
+    ("with 1008 for a message that takes over a minute", SOCKETS, "a_message_must_end"),
+    ("longest is closed with 1013", SOCKETS, "half_messages_of_many_sockets_share_a_budget"),
+    ("reads no answers for a minute is cut off", SOCKETS, "a_client_that_reads_nothing_is_cut_off"),
+    ("| 400, 501, 505 |", ORDERED, "what_could_be_understood_in_two_ways_is_refused"),
+    ("| 414, 431 |", ORDERED, "no_part_of_a_request_is_without_a_bound"),
     ("| 404, 405 |", PIPELINE, "methods"),
     ("| 413 | the body is larger than 64 MB", FAST, "a_body_too_large_is_refused_while_it_comes"),
     ("| 415 |", PIPELINE, "refusals"),
@@ -116,12 +133,73 @@ SANDBOX: Promises = (
         "cli/commands/test_sandbox_command.py",
         "no_tier_is_exit_status_1",
     ),
+    ("reaches no file that the program can write", HACKS, "a_tester_imports_nothing_that_the_program_wrote"),
+    (
+        "the files of the program; these run in its process",
+        HACKS,
+        "a_test_that_works_with_files_shares_the_programs_process_and_says_so",
+    ),
+    ("What is allowed is a list", "sandbox/inside/test_seccomp.py", "no_call_is_allowed_but_those_above"),
+    ("other users may move is refused", WORKDIRS, "a_place_where_others_move_everything_is_refused"),
+    (
+        "another fork server takes the next program",
+        LIFECYCLE,
+        "a_fork_server_that_empties_for_too_long_is_replaced",
+    ),
     ("ever in its memory", CORPUS, "an_attack_on_the_host_gets_nothing"),
     ("A fork server that crashes is replaced", LIFECYCLE, "an_idle_fork_server_that_was_killed_is_replaced"),
     ("its job runs once more", LIFECYCLE, "a_job_whose_fork_server_was_killed_is_run_once_more"),
     ("Other languages](languages.md) run in the same isolation", LANGUAGES, "files_of_the_host_are_not_read"),
 )
-PAGES: Mapping[str, Promises] = {"docs/serving.md": SERVING, "docs/sandbox.md": SANDBOX}
+ATTACKED, NOTHING = "serve/test_serve_corpus.py", "an_attack_on_the_server_gets_nothing"
+HOSTILE = "rewards/test_rewards_hostile.py"
+SECURITY: Promises = (
+    ("A tier is used only if real attempts to escape fail in it", TIERS, "nothing_gets_out_of_a_tier"),
+    ("The corpus in `tests/sandbox/corpus` runs on each tier", CORPUS, "an_attack_on_the_host_gets_nothing"),
+    (
+        "learn that a file of the host exists",
+        RUN,
+        "what_the_landlock_tier_shows_of_a_file_is_what_the_page_says",
+    ),
+    ("see expected values", HACKS, "the_program_never_gets_what_is_expected"),
+    ("decide its own verdict", HACKS, "a_tester_imports_nothing_that_the_program_wrote"),
+    ("or void it", LIFECYCLE, "a_verdict_does_not_wait_for_the_working_directory_to_be_emptied"),
+    ("outlive its run", CORPUS, "nothing_is_left_after_all_attacks"),
+    ("Reading it is bounded in time and memory", HOSTILE, "some_texts"),
+    ("an error has no score", "end_to_end/test_never_a_number_table.py", "what_is_wrong_is_none"),
+    ("stop the server", ATTACKED, NOTHING),
+    (
+        "have other clients' answers lost or mixed up",
+        DISPATCHED,
+        "a_reply_that_cannot_be_sent_keeps_no_other_from_being",
+    ),
+    (
+        "hold more connections, headers, bodies, messages or time",
+        ORDERED,
+        "no_part_of_a_request_is_without_a_bound",
+    ),
+    (
+        "use the server from a browser page of another host",
+        "serve/http/test_admission_hosts.py",
+        "names_of_others",
+    ),
+    (
+        "refuses an address that other machines reach without a key",
+        PIPELINE,
+        "a_server_that_others_reach_insists_on_a_key",
+    ),
+    (
+        "which can be rotated while it runs",
+        "serve/http/test_websocket_limits.py",
+        "a_revoked_key_closes_open_sockets",
+    ),
+    ("leave out what looks like a secret", "serve/test_redaction.py", "secrets_by_their_shape"),
+)
+PAGES: Mapping[str, Promises] = {
+    "docs/serving.md": SERVING,
+    "docs/sandbox.md": SANDBOX,
+    "SECURITY.md": SECURITY,
+}
 
 
 @functools.cache
