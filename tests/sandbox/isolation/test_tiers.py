@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import guerdon
 from guerdon.errors import InputError
 from guerdon.sandbox import Limits
 from guerdon.sandbox.execution import Report, SandboxJob, Tier
@@ -274,3 +276,33 @@ def test_no_isolation_has_to_be_asked_for() -> None:
     assert tiers.chosen("auto")[0] in tiers.TIERS
     with pytest.raises(InputError, match="isolation must be one of auto, native"):
         tiers.chosen("chroot")
+
+
+def with_landlock(version: int, folder: Path, code: str) -> str:
+    """What code prints where the kernel says that it has that version of Landlock."""
+    package = folder / "guerdon"
+    shutil.copytree(Path(guerdon.__file__).parent, package)
+    with (package / "sandbox" / "inside" / "landlock.py").open("a", encoding="utf-8") as file:
+        file.write(f"\n\ndef abi() -> int:\n    return {version}\n")
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    line = [sys.executable, "-c", code]
+    return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=60).stdout
+
+
+def test_the_landlock_tier_is_refused_with_the_reason_on_old_kernels(tmp_path: Path) -> None:
+    code = "from guerdon.sandbox.isolation import tiers; print(tiers.examine('landlock').reason)"
+    assert "Landlock 1 of this kernel does not keep files from being emptied" in with_landlock(
+        1, tmp_path, code
+    )
+
+
+def test_commands_see_no_proc_where_landlock_cannot_close_it(tmp_path: Path) -> None:
+    if not tiers.examine("native").available:
+        pytest.skip("no native tier on this machine")
+    code = """
+from guerdon.sandbox import Sandbox
+with Sandbox("native") as sandbox:
+    done = sandbox.run("for f in /proc/1/cmdline /proc/self/mountinfo; do cat $f; done; echo end", language="bash")
+    print([done.status, done.stdout])
+"""
+    assert with_landlock(0, tmp_path, code) == "['ok', 'end\\n']\n"

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from . import kernel
+from . import kernel, landlock
 
 INSIDE_ID = 1000
 """User and group in the namespace."""
@@ -159,7 +159,7 @@ def _settle(config: dict[str, Any], user: int) -> None:
     kernel.mount("box", "." + BOX, "tmpfs", flags, options)
     if not os.path.lexists("./tmp"):
         os.symlink(BOX[1:], "./tmp")
-    if config["commands"]:
+    if config["commands"] and landlock.abi():
         _offer_streams()
     kernel.pivot_root(".", ".")
     kernel.unmount(".", kernel.MNT_DETACH)
@@ -181,7 +181,7 @@ def _offer_streams() -> None:
     """Makes ``/dev/stdin`` and its like, by which scripts and programs for node read their input.
 
     They lead through a /proc that shows this namespace's processes and nothing else; Landlock keeps all files
-    in it from being opened. Where the kernel refuses one there are none.
+    in it from being opened. Where there is no Landlock, or the kernel refuses one, there are none.
     """
     os.mkdir("./proc")
     flags = kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
