@@ -40,7 +40,7 @@ _NAMED = re.compile(r"^\s*[A-Za-z]\w{0,3}(?:_\{?\w+\}?)?\s*(?:=|\\approx|≈)\s*
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})*,0\d\d(?:,\d{3})*", re.ASCII)
 # "$1$, $2$": a formula for each number.
 _FORMULAS = re.compile(r"\$(\s*(?:[,;]\s*)?(?:and\s*)?)\$")
-_WIDE = re.compile(r"[,;]\s+|;|\s+(?:and|&)\s+|\n+|\\\\", re.IGNORECASE)
+_WIDE = re.compile(r"[,;]\s+|;|(?<!\s)\s+(?:and|&)\s+|\n+|\\\\", re.IGNORECASE)
 _TIGHT = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+(?:and|&)\s+|\s+")
 _LEAD = re.compile(
     r"^(?:(?:the )?(?:numbers|values|answers?|solutions|roots|list|set|results?) (?:are|is):?\s+)", re.I

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from guerdon.reward.binding.annotations import settings_of
+from guerdon.reward.binding.annotations import ceilings_of, settings_of
 from guerdon.reward.function import RewardFunction
 from guerdon.scoring.engine.base import PendingSample
 from guerdon.scoring.engine.factory import make_engine
@@ -25,9 +25,9 @@ def evaluate_isolated(
     """
     if inside_worker():
         return reward.evaluate(sample, explicit)
-    # What the sample does not carry: fixed arguments, and settings, which are never taken from a sample.
-    settings = settings_of(reward.func) if reward.func is not None else frozenset()
-    fixed = {*reward.parameters, *settings}
+    # What the sample does not carry: fixed arguments, and what is never taken from a sample, or not as it is.
+    mine = {*settings_of(reward.func), *ceilings_of(reward.func)} if reward.func is not None else set()
+    fixed = {*reward.parameters, *mine}
     overrides = {name: value for name, value in explicit.items() if name in fixed}
     limits = limits_of(reward, RunOptions(timeout=timeout, workers=1, concurrency=1, batch_size=1), 1)
     called = RewardFunction(reward, **overrides) if overrides else reward

@@ -120,8 +120,8 @@ CARDS: dict[str, tuple[str, dict[str, Any]]] = {
             "scale": None,
             "binds": ["response"],
             "parameters": [
-                {"name": "most", "annotation": "int", "default": "10", "setting": False},
-                {"name": "unit", "annotation": "str", "default": "'x'", "setting": False},
+                {"name": "most", "annotation": "int", "default": "10", "setting": False, "ceiling": False},
+                {"name": "unit", "annotation": "str", "default": "'x'", "setting": False, "ceiling": False},
             ],
             "kind": "sync, a sample at a time",
             "example": None,
@@ -131,7 +131,9 @@ CARDS: dict[str, tuple[str, dict[str, Any]]] = {
         "more.py::everything",
         {
             "binds": ["messages", "ground_truth?", "strict?", "every column"],
-            "parameters": [{"name": "strict", "annotation": None, "default": "False", "setting": False}],
+            "parameters": [
+                {"name": "strict", "annotation": None, "default": "False", "setting": False, "ceiling": False}
+            ],
         },
     ),
     "a class": (
@@ -139,7 +141,9 @@ CARDS: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "summary": "Scores by a scale.",
             "binds": ["response"],
-            "parameters": [{"name": "scale", "annotation": "float", "default": "1.0", "setting": False}],
+            "parameters": [
+                {"name": "scale", "annotation": "float", "default": "1.0", "setting": False, "ceiling": False}
+            ],
         },
     ),
     "a batched function": (

@@ -18,7 +18,7 @@ from guerdon import (
     Sample,
 )
 from guerdon.errors import BindingError
-from guerdon.reward.binding.annotations import Setting, wants_chat, wants_dicts
+from guerdon.reward.binding.annotations import Ceiling, Setting, ceilings_of, lowest, wants_chat, wants_dicts
 from support.convention_rewards import (
     OBJECTS,
     ROW,
@@ -163,3 +163,45 @@ def test_no_row_gives_a_setting(fixed: dict[str, Any], reason: str) -> None:
     assert in_folder("x", folder="mine")["reason"] == "mine, words"
     with pytest.raises(BindingError, match="folder"):
         guerdon.score(RewardFunction(needs_folder), [row])
+
+
+def timed(response: str, seconds: Ceiling[float] = 5.0, rows: Ceiling[int] = 100) -> dict[str, Any]:
+    return {"score": 1.0, "reason": f"{seconds}, {rows}"}
+
+
+def all_timed(completions: list[str], seconds: Ceiling[float] = 5.0) -> list[float]:
+    given = seconds if isinstance(seconds, list) else [seconds]
+    return [float(value) for value in given]
+
+
+@pytest.mark.parametrize(
+    ("fixed", "columns", "reason"),
+    [
+        ({}, {}, "5.0, 100"),
+        ({}, {"seconds": 1, "rows": 7}, "1, 7"),
+        ({}, {"seconds": 1e9, "rows": 10**30}, "5.0, 100"),
+        ({}, {"seconds": "9000", "rows": float("inf")}, "5.0, 100"),
+        ({}, {"seconds": 10**400, "rows": None}, "5.0, 100"),
+        ({"seconds": 60.0}, {"seconds": 600, "rows": 99}, "60.0, 99"),
+        ({"seconds": 60.0}, {"seconds": 1}, "60.0, 100"),
+    ],
+)
+def test_a_row_lowers_a_ceiling_and_never_raises_it(
+    fixed: dict[str, Any], columns: dict[str, Any], reason: str
+) -> None:
+    reward, row = RewardFunction(timed, **fixed), {**ROW, **columns}
+    assert reward.evaluate(Sample.from_row(row)).reason == reason
+    assert guerdon.score(reward, [row], workers=1)[0].reason == reason
+
+
+def test_a_caller_raises_a_ceiling() -> None:
+    assert RewardFunction(timed)(response="x", seconds=60).reason == "60, 100"
+    assert RewardFunction(timed)(response="x", seconds=60, metadata={"rows": 10**6}).reason == "60, 100"
+    timed_in_a_worker = guerdon.reward_function(timeout=30)(timed)
+    assert timed_in_a_worker(response="x", seconds=60).reason == "60, 100"
+    assert ceilings_of(timed) == {"seconds": lowest, "rows": lowest}
+
+
+def test_batches_keep_to_a_ceiling() -> None:
+    rows = [{**ROW, "seconds": 1}, {**ROW, "seconds": 1e6}]
+    assert guerdon.score(RewardFunction(all_timed), rows).scores == [1.0, 5.0]

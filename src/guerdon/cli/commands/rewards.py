@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
 _ITEM = re.compile(r"[-*] |\d+\. ")
 _SETTING = re.compile(r"(?:\w+\.)*Setting\[(.+)\]")
+_CEILING = re.compile(r"(?:\w+\.)*(?:Ceiling\[(.+)\]|Annotated\[(.+), (?:\w+\.)*Lowered\(\w*\)\])")
 _LITERAL = re.compile(r"(?<!`)``(?!`)(.+?)(?<!`)``(?!`)", re.DOTALL)
 _ROLE = re.compile(r":(?:py:)?[a-z]+:`~?([^`]+)`")
 _SCALE = re.compile(r"^[ \t]*Scale:\s*(.+?)(?:\n[ \t]*\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -51,6 +52,8 @@ class ParameterInfo:
     """As Python writes it; None where there is none, so that it has to be given."""
     setting: bool = False
     """Whether it is a Setting, which no column of the data gives."""
+    ceiling: bool = False
+    """Whether it is a Ceiling, which a column of the data only lowers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +232,15 @@ def _given(parameter: inspect.Parameter) -> ParameterInfo:
     annotation = parameter.annotation
     # Text already where the module postpones annotations; formatting it would put quotes around it.
     shown = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-    setting = _SETTING.fullmatch(shown)
+    setting, ceiling = _SETTING.fullmatch(shown), _CEILING.fullmatch(shown)
+    if found := setting or ceiling:
+        shown = next(filter(None, found.groups()))
     return ParameterInfo(
         parameter.name,
-        None if annotation is empty else setting[1] if setting else shown,
+        None if annotation is empty else shown,
         None if parameter.default is empty else repr(parameter.default),
         setting=setting is not None,
+        ceiling=ceiling is not None,
     )
 
 
@@ -317,7 +323,8 @@ def _print_details(details: RewardDetails, console: Console) -> None:
 def _parameter_line(given: ParameterInfo) -> str:
     annotation = f": {given.annotation}" if given.annotation else ""
     default = "  (required)" if given.default is None else f" = {given.default}"
-    return f"{given.name}{annotation}{default}{'  (never from a row)' if given.setting else ''}"
+    row = "  (never from a row)" if given.setting else "  (a row can only lower it)" if given.ceiling else ""
+    return f"{given.name}{annotation}{default}{row}"
 
 
 def _paragraphs(text: str) -> list[str]:

@@ -33,12 +33,54 @@ Such a parameter has the value that it is given in Python or on the command line
 """
 
 
+def lowest(value: Any, most: Any) -> Any:
+    """A row's number, or the one that the caller set where the row's is larger; what is no number as it is.
+
+    >>> lowest(2, 5.0), lowest("9", 5.0), lowest(float("inf"), 5.0)
+    (2, 5.0, 5.0)
+    """
+    try:
+        return most if float(value) > float(most) else value
+    except OverflowError:  # a whole number that no float can hold
+        return most if value > 0 else value
+    except (TypeError, ValueError):
+        return value
+
+
+@dataclasses.dataclass(frozen=True)
+class Lowered:
+    """Marks a parameter that a row of the data may lower, by a function of the row's value and the default."""
+
+    by: Callable[[Any, Any], Any] = lowest
+
+
+Ceiling = Annotated[T, Lowered()]
+"""The annotation of a number that a row of the data, or a request to a server, may lower and never raise: seconds, say.
+
+The default holds for all rows; given in Python or on the command line it is the same for all, as any parameter is.
+"""
+
+
+def ceilings_of(function: Callable[..., Any]) -> dict[str, Callable[[Any, Any], Any]]:
+    """How a row lowers those parameters that it may only lower, by their names."""
+    return {
+        name: mark.by
+        for name, hint in _marked_hints(function).items()
+        for mark in getattr(hint, "__metadata__", ())
+        if isinstance(mark, Lowered)
+    }
+
+
+def _marked_hints(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(code_behind(function), include_extras=True)
+    except Exception:  # annotations are the user's code, whatever they raise
+        return {}
+
+
 def settings_of(function: Callable[..., Any]) -> frozenset[str]:
     """The names of the parameters that are annotated as a Setting."""
-    try:
-        hints = typing.get_type_hints(code_behind(function), include_extras=True)
-    except Exception:  # annotations are the user's code, whatever they raise
-        return frozenset()
+    hints = _marked_hints(function)
     return frozenset(n for n, hint in hints.items() if _Set in getattr(hint, "__metadata__", ()))
 
 

@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from guerdon.reward.binding.annotations import MessageConverter, message_form, wants_chat
-from guerdon.reward.binding.conventions import MISSING, POINTWISE, Getter, column, columns_of, not_supplied
+from guerdon.reward.binding.conventions import (
+    MISSING,
+    POINTWISE,
+    Getter,
+    column,
+    columns_of,
+    lowered_value,
+    not_supplied,
+)
 from guerdon.reward.binding.signature import Parameter, Signature, refuse_unknown
 from guerdon.reward.binding.supplied import supplied
 from guerdon.types import Sample
@@ -50,10 +58,7 @@ class BatchPlan:
             "log_extra": _log,
             "log_metric": _log,
         }
-        if parameter.name in special:
-            getter = special[parameter.name]
-        else:
-            getter = _each(POINTWISE.get(parameter.name) or column(parameter.name))
+        getter = special[parameter.name] if parameter.name in special else _each(_one(parameter))
         convert = message_form(parameter.annotation) if parameter.name in _MESSAGE_LISTS else None
         if convert is not None:
             return functools.partial(_converted_lists, convert, getter)
@@ -109,6 +114,12 @@ class BatchPlan:
 def called_with_lists(samples: Sequence[Sample]) -> bool:
     """Whether samples only stand for the entries of the lists that a batched function is called with."""
     return not any(sample.messages for sample in samples)
+
+
+def _one(parameter: Parameter) -> Getter:
+    getter = POINTWISE.get(parameter.name) or column(parameter.name)
+    lower = parameter.lowered
+    return getter if lower is None else functools.partial(lowered_value, lower, getter)
 
 
 def _each(getter: Getter) -> BatchGetter:

@@ -80,6 +80,12 @@ def optional_column(name: str) -> Getter:
     return functools.partial(_non_null_value, name)
 
 
+def lowered_value(lower: Callable[[Any], Any], getter: Getter, sample: Sample) -> Any:
+    """What a getter finds, not above what the caller set."""
+    value = getter(sample)
+    return value if value is MISSING else lower(value)
+
+
 def not_supplied(_source: Any) -> Any:
     """The getter for what no sample supplies."""
     return MISSING

@@ -14,6 +14,7 @@ from guerdon.reward.binding.conventions import (
     Getter,
     column,
     columns_of,
+    lowered_value,
     not_supplied,
     optional_column,
 )
@@ -44,6 +45,8 @@ class PointwisePlan:
         getter = POINTWISE.get(parameter.name)
         if getter is None:
             getter = column(parameter.name) if parameter.required else optional_column(parameter.name)
+        if parameter.lowered is not None:
+            return functools.partial(lowered_value, parameter.lowered, getter)
         if parameter.name in ("messages", "original_messages"):
             convert = message_form(parameter.annotation)
             return getter if convert is None else functools.partial(_converted, convert, getter)

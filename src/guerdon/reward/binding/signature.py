@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from guerdon.errors import BindingError
-from guerdon.reward.binding.annotations import hints_of, settings_of
+from guerdon.reward.binding.annotations import ceilings_of, hints_of, settings_of
 from guerdon.reward.binding.conventions import BATCH_NAMES, COMPLETION_NAMES
 from guerdon.reward.options import RewardOptions
 
@@ -24,6 +25,8 @@ class Parameter:
     annotation: Any
     is_setting: bool = False
     """Whether it is given by the caller only, never by a sample."""
+    lowered: Callable[[Any], Any] | None = None
+    """What makes a sample's value one that is not above the default; None where a sample may have any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ def signature_of(function: Callable[..., Any], name: str) -> Signature:
             f"{name} has no signature that can be read; wrap it in a function with named parameters"
         ) from None
     hints = hints_of(function)
-    settings = settings_of(function)
+    settings, ceilings = settings_of(function), ceilings_of(function)
     found = []
     gathered = ""
     takes_kwargs = False
@@ -74,6 +77,7 @@ def signature_of(function: Callable[..., Any], name: str) -> Signature:
                     parameter.kind is inspect.Parameter.POSITIONAL_ONLY,
                     hints.get(parameter.name, parameter.annotation),
                     parameter.name in settings,
+                    _lowered(ceilings.get(parameter.name), parameter.default),
                 )
             )
     if gathered and not takes_kwargs and all(not parameter.required for parameter in found):
@@ -82,6 +86,14 @@ def signature_of(function: Callable[..., Any], name: str) -> Signature:
             "name those that it needs, or take **kwargs"
         )
     return Signature(name, tuple(found), takes_kwargs)
+
+
+def _lowered(by: Callable[[Any, Any], Any] | None, default: Any) -> Callable[[Any], Any] | None:
+    return None if by is None else functools.partial(_not_above, by, default)
+
+
+def _not_above(by: Callable[[Any, Any], Any], default: Any, value: Any) -> Any:
+    return by(value, default)
 
 
 def refuse_unknown(signature: Signature, fixed: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from guerdon.errors import InputError, SandboxError
+from guerdon.reward.binding.annotations import lowest
 from guerdon.rewards.code.python import Broken, parsed
 from guerdon.rewards.code.suite import SampleTests
 from guerdon.rewards.common.parameters import non_negative, one_of, shown
@@ -30,6 +31,9 @@ TIME_FACTORS: Mapping[str, float] = {
 }
 """How many times a problem's own time limit, which is made for C++, a program of a language has."""
 
+MOST_CPU_S = 120.0
+MOST_MEMORY_MB = 2048
+"""What a problem's own limits come to at most: a row may be a stranger's. ``limits`` may be higher."""
 _CHECKER_LIMITS = Limits(cpu_s=10, wall_s=30, memory_mb=1024)
 _LOOSE_WALL = 3.0
 """The wall limit is at least so many times the limit of processor time: a loaded machine is no slow program."""
@@ -161,6 +165,7 @@ def limits_for(suite: SampleTests, language: str, given: Any, factor: float | No
     cpu_s = asked.get("cpu_s")
     if cpu_s is None and suite.time_limit_s is not None:
         cpu_s = suite.time_limit_s * (TIME_FACTORS.get(language, 1.0) if factor is None else factor)
+        cpu_s = min(cpu_s, MOST_CPU_S)
     if cpu_s is None:
         cpu_s = suite.cpu_s
     if cpu_s is not None:
@@ -168,8 +173,20 @@ def limits_for(suite: SampleTests, language: str, given: Any, factor: float | No
         if isinstance(cpu_s, int | float) and "wall_s" not in asked:
             asked["wall_s"] = max(Limits().wall_s, _LOOSE_WALL * cpu_s)
     if suite.memory_mb is not None:
-        asked.setdefault("memory_mb", suite.memory_mb)
+        asked.setdefault("memory_mb", min(suite.memory_mb, MOST_MEMORY_MB))
     return Limits(**asked)
+
+
+def row_limits(given: Any, _: Any) -> Any:
+    """The limits that a row asks for, none above the default, which only the owner of the reward raises.
+
+    >>> row_limits({"cpu_s": 0.5, "memory_mb": 100_000}, None)
+    {'cpu_s': 0.5, 'memory_mb': 512}
+    """
+    if not isinstance(given, Mapping):
+        return given
+    most = Limits()
+    return {name: lowest(value, getattr(most, name, value)) for name, value in given.items()}
 
 
 def limits_asked(given: Any) -> dict[str, Any]:

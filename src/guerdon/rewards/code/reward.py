@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from guerdon.errors import InputError
-from guerdon.reward.binding.annotations import Setting
+from guerdon.reward.binding.annotations import Ceiling, Lowered, Setting
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.code.extraction import BLOCKS, Extraction, extract, language_named, stub_in
 from guerdon.rewards.code.findings import KINDS, findings_in
 from guerdon.rewards.code.forms import suite_in, suite_of
-from guerdon.rewards.code.judging import WORDS, Judge, comparison_of, limits_asked, limits_for
+from guerdon.rewards.code.judging import WORDS, Judge, comparison_of, limits_asked, limits_for, row_limits
 from guerdon.rewards.code.python import Broken, missing_imports, parsed, preamble, with_before
 from guerdon.rewards.code.suite import SampleTests
 from guerdon.rewards.code.values import list_of, plain
@@ -75,9 +75,9 @@ def code(
     checker: str | bool | None = None,
     prompt_code: str | None = None,
     imports: bool | None = None,
-    limits: Mapping[str, Any] | None = None,
+    limits: Annotated[Mapping[str, Any] | None, Lowered(row_limits)] = None,
     time_factor: float | None = None,
-    total_wall_s: float = 120,
+    total_wall_s: Ceiling[float] = 120,
     stop_on_failure: bool | None = None,
     isolation: Setting[str] = "auto",
     preload: Setting[Sequence[str] | str | None] = None,
@@ -96,9 +96,10 @@ def code(
     ``floats`` with a ``tolerance``; ``checker`` is a Python program that decides instead. ``limits`` are those
     of a test, such as ``{"cpu_s": 2, "memory_mb": 512}``; else they are the problem's own, times
     ``time_factor`` for the language; all tests together may take ``total_wall_s`` seconds by the clock, and
-    those that are left then are failed. ``preload`` names modules that programs may use besides the standard
-    library, such as ``numpy``; ``reveal`` puts the first failed test's input into the reason. Neither of them
-    nor ``isolation`` is taken from a row. ``findings`` adds what in the source looks like an attempt to cheat.
+    those that are left then are failed. A row can lower ``limits`` and ``total_wall_s`` and never raise them.
+    ``preload`` names modules that programs may use besides the standard library, such as ``numpy``; ``reveal``
+    puts the first failed test's input into the reason. Neither of them nor ``isolation`` is taken from a row.
+    ``findings`` adds what in the source looks like an attempt to cheat.
 
     Scale: 0 to 1.
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from guerdon.errors import InputError
-from guerdon.reward.binding.annotations import Setting
+from guerdon.reward.binding.annotations import Ceiling, Setting
 from guerdon.reward.decorator import reward_function
 from guerdon.rewards.common import sandboxes
 from guerdon.rewards.common.parameters import (
@@ -68,16 +68,16 @@ def sql(
     ground_truth_results: Sequence[Any] | None = None,
     *,
     folder: Setting[str | os.PathLike[str] | None] = None,
-    variations: int = 4,
+    variations: Ceiling[int] = 4,
     seed: int = 0,
     columns: str | None = None,
     order: str = "gold",
     tolerance: float = 1e-6,
     scale: str = "zero-one",
     allow_empty: bool = False,
-    seconds: float = 5.0,
-    max_rows: int = 10_000,
-    memory_mb: int = 512,
+    seconds: Ceiling[float] = 5.0,
+    max_rows: Ceiling[int] = 10_000,
+    memory_mb: Ceiling[int] = 512,
     isolation: Setting[str] = "auto",
 ) -> EvaluateResult:
     """Scores 1 where the query of a response gives what the gold query gives, on a database and variations of it.
@@ -90,7 +90,8 @@ def sql(
     ``db_id`` (a ``db_id`` such as ``geography`` finds ``geography/geography.sqlite``). Nothing outside of
     the folder is read, and nothing is written: each query runs on a copy within the sandbox, with at most
     ``seconds`` of processor time on each database, ``max_rows`` rows and ``memory_mb`` MiB. ``folder`` and
-    ``isolation`` are parameters only; columns of these names are ignored.
+    ``isolation`` are parameters only; columns of these names are ignored. A column ``seconds``, ``max_rows``,
+    ``memory_mb`` or ``variations`` can only lower what the parameter is without it.
 
     The expected result comes from a gold query (``gold_query``, ``sql`` or the ground truth) or by expected rows
     (``ground_truth_results``, or a ground truth that is a list). With a gold query, both run on the database
