@@ -13,6 +13,7 @@ import pytest
 
 from guerdon.sandbox.isolation import tiers
 from support.cli_work import Run
+from support.terminal import on_a_terminal
 
 
 def test_the_doctor_says_which_tier_is_used(guerdon: Run) -> None:
@@ -76,6 +77,19 @@ def test_a_program_is_run(
     assert done.exit_code == status, done.stderr
     assert stdout is None or done.stdout == stdout
     assert says in done.stderr
+
+
+def test_a_program_does_nothing_to_the_terminal(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys; sys.stderr.write('\\x1b]0;owned\\x07\\x9b2J\\u202e' + chr(13) + 'é')", "utf-8"
+    )
+    command = [sys.executable, "-m", "guerdon", "sandbox", "run", str(program)]
+    shown = on_a_terminal(command, tmp_path)
+    assert "\\x1b]0;owned\\x07\\x9b2J\\u202e\\x0dé" in shown
+    assert "\x1b" not in shown
+    piped = subprocess.run(command, capture_output=True, check=True)
+    assert piped.stderr.startswith("\x1b]0;owned\x07\x9b2J\u202e\ré".encode())
 
 
 def test_a_program_from_standard_input() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 import click
 
@@ -115,9 +115,13 @@ def run(
 
     Run the program FILE, or - for standard input, with ARGUMENTS. A line on standard error says how it ended.
 
+    On a terminal, control characters of its output appear as escapes such as \\x1b; a pipe or a file gets them as
+    they are.
+
     The exit status is the program's, 124 after a time limit, 137 if the program was killed, and 125 if it could
     not be run.
     """
+    from guerdon.console.text import visible
     from guerdon.sandbox import Limits, Sandbox
 
     given = {"cpu_s": cpu, "wall_s": wall, "memory_mb": memory}
@@ -134,10 +138,17 @@ def run(
         raise InputError(f"{file} cannot be read: {error}") from None
     with Sandbox(isolation, workers=1, preload=preload, limits=limits) as box:
         done = box.run(program, language=language, stdin=stdin.read() if stdin else b"", arguments=arguments)
-    click.echo(done.stdout, nl=False)
-    click.echo(done.stderr, nl=False, err=True)
-    click.echo(_ending(done), err=True)
+    click.echo(_shown(done.stdout, sys.stdout), nl=False)
+    click.echo(_shown(done.stderr, sys.stderr), nl=False, err=True)
+    click.echo(visible(_ending(done)), err=True)
     raise SystemExit(_exit_status(done))
+
+
+def _shown(text: str, stream: TextIO) -> str:
+    """What a program wrote; on a terminal without what would change the terminal, or what was shown before."""
+    from guerdon.console.text import visible
+
+    return visible(text) if stream.isatty() else text
 
 
 def _ending(done: Execution) -> str:
