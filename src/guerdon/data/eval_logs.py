@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import lzma
 import struct
 import zipfile
 import zlib
@@ -40,6 +41,13 @@ def rows_of_log(document: Mapping[str, Any], context: ReadContext) -> Iterator[R
         yield _row(sample, number, context)
 
 
+# What zipfile raises for archives that are damaged, encrypted or compressed in a way that it does not know.
+_DAMAGE = (
+    UnicodeDecodeError, json.JSONDecodeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError,
+    NotImplementedError, RuntimeError, OverflowError,
+)  # fmt: skip
+
+
 def read_eval_log(path: Path, context: ReadContext) -> Iterator[ReadRow]:
     """The rows of an ``.eval`` log, one sample at a time.
 
@@ -56,11 +64,11 @@ def read_eval_log(path: Path, context: ReadContext) -> Iterator[ReadRow]:
                 try:
                     text = _content(archive, member, raw, context).decode()
                     value, _ = parse_json(_without_constants(text))
-                except (UnicodeDecodeError, InputError, zipfile.BadZipFile, zlib.error) as error:
+                except (InputError, *_DAMAGE) as error:
                     yield context.bad(number, f"{member.filename}: {error}")
                     continue
                 yield _row(value, number, context)
-    except zipfile.BadZipFile:
+    except _DAMAGE:
         raise InputError(f"{context.name} is no log of Inspect: not a zip archive") from None
 
 

@@ -339,7 +339,7 @@ class _AssertionReader:
         function = _looked_up(node.func, names)
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
         keys = [keyword.arg for keyword in node.keywords]
-        if None in keys or any(isinstance(part, ast.Starred) for part in parts):
+        if None in keys or len(set(keys)) < len(keys) or any(isinstance(part, ast.Starred) for part in parts):
             raise NotPlainError("starred arguments")
         count = len(node.args)
         if isinstance(function, _CandidateFunction):

@@ -86,11 +86,20 @@ def packed(files: Mapping[str, bytes]) -> bytes:
     return b"\n".join((index, b"".join(files.values())))
 
 
+def _entries(index: bytes) -> list[tuple[str, int]]:
+    entries = json.loads(index or b"[]")
+    if type(entries) is not list or not all(type(entry) is list and len(entry) == 2 for entry in entries):
+        raise ValueError("no index of files")
+    if not all(type(name) is str and type(size) is int and size >= 0 for name, size in entries):
+        raise ValueError("no names and sizes")
+    return [(name, size) for name, size in entries]
+
+
 def unpacked(text: bytes) -> dict[str, bytes]:
-    """What ``packed`` made."""
+    """What ``packed`` made. Raises ValueError for anything else."""
     index, _, body = text.partition(b"\n")
     files, at = {}, 0
-    for name, size in json.loads(index or b"[]"):
+    for name, size in _entries(index):
         files[name] = body[at : at + size]
         at += size
     return files
