@@ -55,12 +55,18 @@ class AdmissionControl:
         """Whether every program of this machine may call, and no other machine can."""
         return self._local and not len(self.keys)
 
-    def refusal(self, headers: HeaderPairs, endpoint: RewardEndpoint | None) -> HttpReply | None:
+    def refusal(
+        self,
+        headers: HeaderPairs,
+        endpoint: RewardEndpoint | None,
+        by_name: Mapping[bytes, bytes] | None = None,
+    ) -> HttpReply | None:
         """The reply to a request that is refused; None where it is let in.
 
-        ``endpoint`` is None for paths that score nothing, where only the origin and the key are checked.
+        ``endpoint`` is None for paths that score nothing, where only the origin and the key are checked;
+        ``by_name`` has the headers by name, where the caller has them so already.
         """
-        by_name = dict(headers)
+        by_name = dict(headers) if by_name is None else by_name
         if (reply := self.page_refusal(headers, by_name)) is not None:
             return reply
         if len(self.keys) and (check := self.keys.check(headers)) is not KeyCheck.OK:

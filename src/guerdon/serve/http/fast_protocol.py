@@ -45,7 +45,7 @@ class FastHttpProtocol(OrderedHttpProtocol):
         keep_alive = version != "1.0" and self.parser.should_keep_alive()
         cycle = FastRequestCycle(self, endpoint, headers, keep_alive, self._length, self.expect_100_continue)
         self.enqueue(cycle)
-        refusal = self.request_pipeline.admission.refusal(headers, endpoint)
+        refusal = self.request_pipeline.admission.refusal(headers, endpoint, by_name)
         if refusal is not None:
             cycle.refuse(refusal)
         elif cycle.started:

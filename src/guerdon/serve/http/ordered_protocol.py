@@ -94,12 +94,9 @@ class OrderedHttpProtocol(TimedHttpProtocol):
     def _is_due(self) -> bool:
         """Whether a response has to go out before more is read."""
         current = self._current
-        return (
-            bool(self.pipeline)
-            or self._upgrade is not None
-            or self.flow.write_paused
-            or (not self._arriving and current is not None and not current.response_complete)
-        )
+        if not self._arriving and current is not None and not current.response_complete:
+            return True
+        return bool(self.pipeline) or self._upgrade is not None or self.flow.write_paused
 
     def _feed(self, data: bytes) -> None:
         """Parse what came, up to where a response has to go out first."""
@@ -107,7 +104,7 @@ class OrderedHttpProtocol(TimedHttpProtocol):
         while position < size and not self._closing:
             if self._final and not (self._arriving and not self._discards):
                 return
-            if self._is_due():
+            if position and self._is_due():  # before the first piece the caller has looked
                 self._held.insert(0, data[position:])
                 self.flow.pause_reading()
                 return
