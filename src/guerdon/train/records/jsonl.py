@@ -11,6 +11,9 @@ from typing import IO, Any
 from guerdon.errors import InputError, ResumeError
 from guerdon.scoring.rows import dumps, loads
 
+_MOST_STEPS = 1 << 53
+"""Numbers that a float, and with it a plot, can tell apart."""
+
 
 class StepLines:
     """A file with any number of objects a step, each with its ``step``; opened when it is first written.
@@ -99,7 +102,7 @@ def parsed(line: bytes, where: str) -> dict[str, Any]:
     """An object with a ``step``; raises ResumeError that says where there is none."""
     try:
         one = loads(line)
-        if isinstance(one, dict) and type(one["step"]) is int:
+        if isinstance(one, dict) and type(one["step"]) is int and abs(one["step"]) < _MOST_STEPS:
             return one
     except (ValueError, KeyError):
         pass
