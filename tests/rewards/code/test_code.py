@@ -21,7 +21,7 @@ from guerdon.rewards.code.judging import _CHECKER_LIMITS, Judge, limits_for
 from guerdon.rewards.code.reward import code
 from guerdon.rewards.code.suite import SampleTests
 from guerdon.sandbox.execution import Report, SandboxJob
-from guerdon.sandbox.grading.cases import CallTest
+from guerdon.sandbox.grading.cases import CallTest, StdinTest
 from guerdon.sandbox.grading.comparison import Comparison
 from guerdon.sandbox.limits import Limits
 from guerdon.sandbox.sandbox import Sandbox
@@ -409,6 +409,21 @@ def test_limits(
     suite: dict[str, Any], language: str, given: Any, factor: float | None, limits: Limits
 ) -> None:
     assert limits_for(SampleTests(form="list", tests=(), **suite), language, given, factor) == limits
+
+
+def test_both_readings_of_the_tests_share_the_time() -> None:
+    suite = SampleTests(form="list", tests=(StdinTest("", "7"),), other=(StdinTest("", "8"),))
+    with Sandbox(workers=1) as sandbox:
+        judge = Judge(
+            sandbox=sandbox,
+            language="python",
+            comparison=Comparison.of("lines"),
+            limits=Limits(),
+            stop_on_failure=True,
+            total_wall_s=1.2,
+        )
+        (result,) = judge.results("import time; time.sleep(0.8); print(8)", suite)
+    assert not result.passed
 
 
 def test_a_problem_s_own_limits_hold() -> None:

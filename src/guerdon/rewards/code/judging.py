@@ -57,9 +57,11 @@ class Judge:
 
         Raises SandboxError where a test has no verdict, InputError where the checker is broken.
         """
-        found = self._run(program, suite.tests)
-        if suite.other and not _all_passed(found):
-            others = self._run(program, suite.other)
+        found = self._run(program, suite.tests, self.total_wall_s)
+        used = sum(result.wall_s for result in found)
+        left = None if self.total_wall_s is None else self.total_wall_s - used
+        if suite.other and not _all_passed(found) and (left is None or left > 0):
+            others = self._run(program, suite.other, left)
             found = max(found, others, key=lambda results: sum(result.passed for result in results))
         if self.comparison.word == "checker":
             refused = (
@@ -68,7 +70,7 @@ class Judge:
             self._refuse_broken(next(refused, None))
         return found
 
-    def _run(self, program: str, tests: Sequence[Test]) -> list[TestResult]:
+    def _run(self, program: str, tests: Sequence[Test], total_wall_s: float | None) -> list[TestResult]:
         found = self.sandbox.run_tests(
             program,
             tests,
@@ -76,7 +78,7 @@ class Judge:
             compare=self.comparison,
             stop_on_failure=self.stop_on_failure,
             limits=self.limits,
-            total_wall_s=self.total_wall_s,
+            total_wall_s=total_wall_s,
             tuples_as_lists=self.tuples_as_lists,
         )
         for number, result in enumerate(found, 1):
