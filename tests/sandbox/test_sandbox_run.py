@@ -8,13 +8,16 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from guerdon.errors import InputError
 from guerdon.sandbox import AssertTest, CallTest, Limits, Sandbox, StdinTest, Test
-from guerdon.sandbox.execution import Tier
+from guerdon.sandbox.execution import NO_VERDICT, SandboxJob, Tier
+from guerdon.sandbox.grading import judging
+from guerdon.sandbox.grading.comparison import Comparison
 from guerdon.sandbox.isolation import tiers
 
 
@@ -332,6 +335,26 @@ def test_patience_that_ends_before_the_program_has_begun(sandbox: Sandbox) -> No
     started = time.monotonic()
     (result,) = sandbox.run_tests("import time; time.sleep(8)", [StdinTest("", "")], total_wall_s=1e-6)
     assert (result.status, time.monotonic() - started < 4) == ("timeout", True)
+
+
+def test_who_waits_too_long_for_a_worker_gets_no_verdict() -> None:
+    with Sandbox(workers=1) as sandbox, ThreadPoolExecutor(1) as pool:
+        sandbox.run("pass")
+        busy = pool.submit(sandbox.run, "import time; time.sleep(2)")
+        while not sandbox._pool._permits:
+            time.sleep(0.01)
+        report = sandbox.execute(SandboxJob(kind="program", program=b"pass", queue_s=0.2))
+        assert (report.status, "were busy for 0.2 s" in report.detail) == ("unavailable", True)
+        assert busy.result().status == "ok"
+
+
+def test_checkers_have_an_end_together(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "BESIDE_S", 1.0)
+    checker = Comparison.by("import time; time.sleep(0.7)", limits=Limits(wall_s=5))
+    tests = [StdinTest("", "")] * 4
+    results = sandbox.run_tests("pass", tests, compare=checker, total_wall_s=5)
+    assert results[0].passed
+    assert results[-1].status in NO_VERDICT
 
 
 def test_what_is_patience() -> None:

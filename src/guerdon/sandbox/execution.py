@@ -76,6 +76,8 @@ class SandboxJob:
     """How many tests share the process. Each answer that it writes restarts the clocks of ``limits``."""
     total_wall_s: float | None = None
     """Seconds by the clock for all steps together; None for as many as the limits of the steps add up to."""
+    queue_s: float | None = None
+    """Seconds that it may wait for a worker, after which its status is ``unavailable``; None for no end."""
 
     @property
     def longest_s(self) -> float:

@@ -96,7 +96,8 @@ def code(
     ``floats`` with a ``tolerance``; ``checker`` is a Python program that decides instead. ``limits`` are those
     of a test, such as ``{"cpu_s": 2, "memory_mb": 512}``; else they are the problem's own, times
     ``time_factor`` for the language; all tests together may take ``total_wall_s`` seconds by the clock, and
-    those that are left then are failed. A row can lower ``limits`` and ``total_wall_s`` and never raise them.
+    those that are left then are failed; checkers, and waiting for a worker that is busy, may take 180 s more. A row can
+    lower ``limits`` and ``total_wall_s`` and never raise them.
     ``preload`` names modules that programs may use besides the standard library, such as ``numpy``; ``reveal``
     puts the first failed test's input into the reason. Neither of them nor ``isolation`` is taken from a row.
     ``findings`` adds what in the source looks like an attempt to cheat.

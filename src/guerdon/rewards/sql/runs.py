@@ -23,6 +23,8 @@ _MAX_CELLS = 1_000_000
 _MAX_VARIED_BYTES = 32 << 20
 _KEPT_BYTES = 256 << 20
 _KEPT_RESULT_BYTES = 64 << 20
+_QUEUE_S = 120.0
+"""Seconds that a query may wait for a worker of the sandbox that is busy."""
 _CANDIDATES = 3
 """Variations that are tried for each that is wanted: not every one tells something of every query."""
 _OVERHEAD_MB = {"sqlite": 256, "duckdb": 2048}
@@ -220,6 +222,7 @@ def _job(
         files={**files, **_modules(what), "request.json": json.dumps(request).encode()},
         limits=limits,
         collect=collect,
+        queue_s=_QUEUE_S,
     )
 
 

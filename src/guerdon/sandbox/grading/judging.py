@@ -7,6 +7,7 @@ What such a job reports was written by the program: it is a claim of values, com
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -20,6 +21,8 @@ from guerdon.sandbox.grading.verdicts import ProgramUnderTest, failed, result
 from guerdon.sandbox.inside import encoding
 from guerdon.sandbox.limits import Limits
 
+BESIDE_S = 180.0
+"""Seconds by the clock, beside ``total_wall_s``, for all that is not the program: checkers, waiting for a worker."""
 _BATCH = 200
 """Tests that share a process at most."""
 _SYNTAX_ERRORS = re.compile(rb"(SyntaxError|IndentationError|TabError): ")
@@ -45,7 +48,8 @@ def run_tests(
     allows its tolerance for returned floats, too. ``tuples_as_lists`` lets a tuple equal a list, for data sets
     whose JSON made lists of tuples. ``prelude`` gives the program the names that online judges provide, such
     as ``List``. With ``total_wall_s`` the runs of the program may take so many seconds by the clock together; the
-    tests that are left then are failed, with the status ``timeout``. A worker that was lost is tried once more;
+    tests that are left then are failed, with the status ``timeout``; checkers, and waiting for a worker that is busy,
+    may take ``BESIDE_S`` more. A worker that was lost is tried once more;
     then, and where no worker is to be had, the result's status is in NO_VERDICT and says nothing of the program.
 
     Raises InputError for a test that is malformed: code that does not compile, an argument or an expected value
@@ -76,16 +80,24 @@ class _BudgetedExecutor:
     def __init__(self, executor: Executor, total_wall_s: float | None) -> None:
         self.executor = executor
         self.left = total_wall_s
+        self.beside = BESIDE_S
+        """Seconds for checkers, and for waiting: neither is the program's time."""
         self.tier: Tier = "none"
 
     def execute(self, job: SandboxJob) -> Report:
-        if self.left is None or job.reveals:  # a checker's time is not the program's
+        if self.left is None:
             return self._tried(job)
-        if self.left <= 0:
+        left = self.beside if job.reveals else self.left
+        if left <= 0:
             return Report(status="timeout", detail="no time was left for it", tier=self.tier)
-        report = self._tried(replace(job, total_wall_s=self.left))
-        # What it ran, not what it waited: other users of the sandbox must not use up its time.
-        self.left -= report.wall_s
+        begun = time.monotonic()
+        report = self._tried(replace(job, total_wall_s=left, queue_s=max(self.beside, 0.0)))
+        took = time.monotonic() - begun
+        if not job.reveals:
+            # What it ran, not what it waited: other users of the sandbox must not use up its time.
+            self.left -= report.wall_s
+            took -= report.wall_s
+        self.beside -= max(took, 0.0)
         self.tier = report.tier
         return report
 

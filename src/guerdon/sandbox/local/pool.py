@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from contextlib import suppress
 from dataclasses import replace
@@ -84,7 +85,7 @@ class Pool:
 
     def _try(self, spec: Spec, job: SandboxJob) -> Report:
         permit = _Permit()
-        server = self._take(spec, permit)
+        server = self._take(spec, permit, job.queue_s)
         # Whatever interrupts it, a server that has not answered is not handed the next job: the answer that is
         # still to come would be taken for that job's.
         answered = False
@@ -100,9 +101,14 @@ class Pool:
         finally:
             self._give_back(server, permit, answered)
 
-    def _take(self, spec: Spec, permit: _Permit) -> ForkServerHandle:
+    def _take(self, spec: Spec, permit: _Permit, queue_s: float | None) -> ForkServerHandle:
+        ends = float("inf") if queue_s is None else time.monotonic() + queue_s
         with self._lock:
             while len(self._permits) >= self.workers and not self._closed:
+                if time.monotonic() >= ends:
+                    raise UnavailableError(
+                        f"all {self.workers} workers of the sandbox were busy for {queue_s:g} s: use fewer threads"
+                    )
                 # A permit that an interruption gave up notifies nobody.
                 self._lock.wait(_POLL_S)
             if self._closed:
