@@ -24,7 +24,7 @@ PARALLEL := -n $(WORKERS) --dist worksteal
 QUICK := not slow and not peers and not torch
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-trainers peers check dev nightly bench soak clean
+.PHONY: help demo test test-all attacks test-trainers peers check dev nightly bench soak clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | \
@@ -39,6 +39,9 @@ test: $(TEST) ## Run the tests, some minutes; ARGS="tests/data -k csv" runs a pa
 
 test-all: $(DEV) peers ## Run every test, about an hour: the slow ones, PyTorch, ten minutes a fuzz target, other packages
 	@GUERDON_FUZZ_CASES=$${GUERDON_FUZZ_CASES:-20000} $(PYTEST) $(PARALLEL) $(ARGS)
+
+attacks: $(TEST) ## Run the corpus of attacks on the sandbox and the server of this machine, and list each with its result
+	@$(PYTEST) -vv --no-header tests/sandbox/test_sandbox_corpus.py tests/serve/test_serve_corpus.py $(ARGS)
 
 test-trainers: $(DEV) ## Run every test with trainers, those too that need large environments of their own
 	@$(PYTEST) $(PARALLEL) tests/trainers tests/train tests/interop $(ARGS)

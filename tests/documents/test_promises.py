@@ -20,6 +20,7 @@ RELOAD = "serve/reload/test_reloader.py"
 CORPUS, RUN = "sandbox/test_sandbox_corpus.py", "sandbox/test_sandbox_run.py"
 LIFECYCLE, TIERS = "sandbox/test_sandbox_lifecycle.py", "sandbox/isolation/test_tiers.py"
 JUDGING, DOCTOR = "sandbox/grading/test_grading_judging.py", "sandbox/isolation/test_doctor.py"
+TIMED = "serve/http/test_timed_protocol.py"
 SOCKETS = "serve/http/test_websocket_limits.py"
 DISPATCHED, ORDERED = "serve/dispatch/test_dispatcher_faults.py", "serve/http/test_ordered_protocol.py"
 HACKS = "sandbox/grading/test_grading_judging_hacks.py"
@@ -38,6 +39,23 @@ SERVING: Promises = (
     ("so you can rotate keys", "serve/http/test_api_keys.py", "keys_are_rotated_within_a_second"),
     ("need no key; every other endpoint does", PIPELINE, "what_is_open_without_a_key"),
     ("Without a key, `/` shows no reward", HOME, "with_keys_it_shows_nothing_without_one"),
+    ("could read at `/requests`", COMMAND, "a_mistake_is_a_line_and_status_2"),
+    ('a reward that runs programs with `isolation="none"`', COMMAND, "a_mistake_is_a_line_and_status_2"),
+    ("bounds the bodies of all connections together", TIMED, "bodies_are_bounded_over_all_connections"),
+    ("the server raises its own limit as far as it may", TIMED, "few_open_files_are_no_end"),
+    ("A head must arrive within 20 s", TIMED, "a_head_that_does_not_end_is_not_waited_for"),
+    (
+        "A response that nobody reads is dropped",
+        TIMED,
+        "a_caller_that_sends_and_does_not_read_is_read_no_more",
+    ),
+    ("idle connections make room for new ones", TIMED, "idle_and_slow_callers_make_room"),
+    (
+        "`/health/ready` is 503 with the reason",
+        TIMED,
+        "a_worker_that_is_stopped_is_seen_while_nobody_asks_and_replaced",
+    ),
+    ("a silent worker's calls go to the others", TIMED, "calls_at_a_stopped_worker_go_to_the_other"),
     ("serve HTTPS and WSS", "end_to_end/test_tls.py", "it_speaks_https_and_wss"),
     ("gets 403", "serve/http/test_admission_origin.py", "pages_of_other_hosts_are_refused"),
     ("error replies and the journal contain no secrets", LOG, "secrets_are_not_logged"),
