@@ -183,7 +183,7 @@ class _Transport(asyncio.Transport):
 class _Workers:
     """Answers requests when it is told to, each with what it read; stands where a dispatcher does."""
 
-    is_full, load_error, workers = False, None, 1
+    takes_requests = True
 
     def __init__(self) -> None:
         self.waiting: list[PendingRequest] = []

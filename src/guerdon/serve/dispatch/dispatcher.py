@@ -44,6 +44,8 @@ class Dispatcher:
         self._capacity = WorkerCapacity(limits.concurrency)
         self._queue: deque[WorkItem] = deque()
         self.pending = PendingRequests(name, limits)
+        self.settle: Callable[[PendingRequest, WorkerReply], None] = self.pending.settle
+        """Gives a request its reply."""
         self._identity = 0
         self._refusal: Outcome | None = None
         """What every sample fails with, once the reward has returned a wrong number of results."""
@@ -111,7 +113,12 @@ class Dispatcher:
 
     @property
     def is_full(self) -> bool:
-        return len(self.pending) >= self.limits.max_queue
+        return self.pending.is_full
+
+    @property
+    def takes_requests(self) -> bool:
+        """Whether there is room, and nothing keeps the reward from answering."""
+        return not self.pending.is_full and self._group.load_error is None and self._refusal is None
 
     def retry_after(self) -> float:
         """Seconds after which there should be room again."""
@@ -133,10 +140,6 @@ class Dispatcher:
     def cancel(self, request: PendingRequest) -> None:
         """Nobody waits for this reply any more; what has not begun is not begun."""
         self.pending.cancel(request)
-
-    def settle(self, request: PendingRequest, reply: WorkerReply) -> None:
-        """Give a request its reply."""
-        self.pending.settle(request, reply)
 
     def split_request(self, request: PendingRequest, reply: WorkerReply) -> None:
         """Have the samples that are left of a request scored by any free worker."""
@@ -232,29 +235,26 @@ class Dispatcher:
         learnt: Sequence[tuple[Any, ...]] = replies
         for fields in replies:
             work = in_flight.pop(fields[0], None)
-            if work is not None:
-                self._take(work, fields)
-            elif fields[0] == worker.probe:
-                worker.probe = 0
-                learnt = [reply for reply in replies if reply is not fields]
+            if work is None:
+                if fields[0] == worker.probe:
+                    worker.probe = 0
+                    learnt = [reply for reply in replies if reply is not fields]
+                continue
+            try:
+                reply = WorkerReply(*fields)
+                if self._refusal is None and miscounted(reply):
+                    message = f"{self.name} returned another number of results than it got samples"
+                    self._refusal = failure(WrongLengthError.kind, not_asked_again(message))
+                if not work.cancelled:
+                    work.on_reply(self, reply)
+            except Exception:  # the edge to one request: the others of these replies are taken
+                self.pending.fail(work)
         if learnt:
             self._capacity.learn(learnt)
         if worker.alone and not in_flight:
             worker.alone = False
         if self._queue and not self._scheduled:
             self._dispatch()
-
-    def _take(self, work: WorkItem, fields: tuple[Any, ...]) -> None:
-        """Give work its reply; where that fails, its request alone fails."""
-        try:
-            reply = WorkerReply(*fields)
-            if self._refusal is None and miscounted(reply):
-                message = f"{self.name} returned another number of results than it got samples"
-                self._refusal = failure(WrongLengthError.kind, not_asked_again(message))
-            if not work.cancelled:
-                work.on_reply(self, reply)
-        except Exception:  # the edge to one request: the others of these replies are taken
-            self.pending.fail(work)
 
     def on_running(self, worker: ServingWorker, index: int, seconds: float) -> None:
         """Give an idle worker the calls that wait at a slow one; the slow one's replies to them are dropped."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Collection
+from time import monotonic
 
 from guerdon.errors import CrashError, DeadlineError
 from guerdon.serve.dispatch.jobs import PendingRequest, WorkItem, error_reply
@@ -24,9 +24,14 @@ class PendingRequests:
     def __len__(self) -> int:
         return len(self._requests)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many as there may be."""
+        return len(self._requests) >= self._limits.max_queue
+
     def add(self, request: PendingRequest) -> None:
         """Take a request; its deadline begins."""
-        request.deadline = asyncio.get_running_loop().time() + self._limits.request_timeout
+        request.deadline = monotonic() + self._limits.request_timeout
         self._requests[request] = None
 
     def settle(self, request: PendingRequest, reply: WorkerReply) -> None:
@@ -70,7 +75,7 @@ class PendingRequests:
 
     def expire(self) -> None:
         """Refuse the requests that have waited too long."""
-        now = asyncio.get_running_loop().time()
+        now = monotonic()
         for request in list(self._requests):
             if request.deadline > now:
                 return
@@ -83,7 +88,7 @@ class PendingRequests:
         oldest = next(iter(self._requests), None)
         if oldest is None:
             return 0.0
-        return asyncio.get_running_loop().time() - oldest.deadline + self._limits.request_timeout
+        return monotonic() - oldest.deadline + self._limits.request_timeout
 
     def lost(self, held: Collection[WorkItem]) -> list[PendingRequest]:
         """The requests of which nothing is among the work that waits or is with a worker."""

@@ -49,11 +49,14 @@ class AdmissionControl:
         self._local = local
         self._hosts = frozenset(hosts)
         self._known_hosts: set[bytes] = set()
+        self._needs_key = len(keys) > 0
+        """A file of keys always has one, so this does not change."""
+        self._checks_hosts = bool(self._hosts) or self.is_open_on_loopback
 
     @property
     def is_open_on_loopback(self) -> bool:
         """Whether every program of this machine may call, and no other machine can."""
-        return self._local and not len(self.keys)
+        return self._local and not self._needs_key
 
     def refusal(
         self,
@@ -67,26 +70,27 @@ class AdmissionControl:
         ``by_name`` has the headers by name, where the caller has them so already.
         """
         by_name = dict(headers) if by_name is None else by_name
-        if (reply := self.page_refusal(headers, by_name)) is not None:
+        if (
+            len(by_name) != len(headers)
+            or b"origin" in by_name
+            or (self._checks_hosts and by_name.get(b"host", b"") not in self._known_hosts)
+        ) and (reply := self.page_refusal(headers, by_name)) is not None:
             return reply
-        if len(self.keys) and (check := self.keys.check(headers)) is not KeyCheck.OK:
+        if self._needs_key and (check := self.keys.check(headers)) is not KeyCheck.OK:
             return _key_refusal(check)
         if endpoint is None:
             return None
         if self.draining:
             return stopping_reply()
         content_type = by_name.get(b"content-type")
-        if content_type is not None and not _is_json(content_type):
+        if content_type is not None and content_type not in _JSON_TYPES and not _is_json(content_type):
             return error_reply(
                 415, "input", f"the body must be application/json, not {_printable(content_type)}"
             )
         length = by_name.get(b"content-length")
         if length is not None and (not length.isdigit() or int(length) > self.max_body):
             return self.too_large()
-        dispatcher = endpoint.dispatcher
-        if dispatcher.is_full or dispatcher.load_error is not None:
-            return _load_refusal(endpoint)
-        return None
+        return None if endpoint.dispatcher.takes_requests else _load_refusal(endpoint)
 
     def page_refusal(self, headers: HeaderPairs, by_name: Mapping[bytes, bytes]) -> HttpReply | None:
         """The reply to a page of another host in a browser; None for a page of this server's own, or a program.
@@ -109,7 +113,7 @@ class AdmissionControl:
 
         Only a browser can be made to do so, which sends a Host always: who sends none is let in.
         """
-        if not host or not (self._hosts or self.is_open_on_loopback):
+        if not host or not self._checks_hosts:
             return None
         name = host_of(host.decode("latin-1"))
         if not (is_loopback(name) or name in self._hosts):

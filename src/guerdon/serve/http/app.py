@@ -101,7 +101,7 @@ class _RequestIdMiddleware:
         self._app, self._pipeline = app, pipeline
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        identity = scope[_REQUEST_ID] = self._pipeline.request_id(scope["headers"])
+        identity = scope[_REQUEST_ID] = self._pipeline.request_id(dict(scope["headers"]).get(b"x-request-id"))
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -339,5 +339,5 @@ async def _answer(pipeline: RequestPipeline, inbound: AsgiRequest) -> Response:
         if not isinstance(started, HttpReply):
             return StreamingResponse(started, media_type="application/jsonl")
         return _response(started)
-    pipeline.begin(inbound)
+    pipeline.begin(inbound, dict(inbound.headers))
     return _response(await inbound.future)

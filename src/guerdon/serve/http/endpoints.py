@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from guerdon.serve.dispatch.dispatcher import Dispatcher
 from guerdon.serve.formats import FORMATS
@@ -13,7 +14,7 @@ from guerdon.serve.http.replies import HeaderPairs
 _LINES = (b"application/jsonl", b"application/x-ndjson")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RewardEndpoint:
     """A path at which a reward scores."""
 
@@ -23,7 +24,7 @@ class RewardEndpoint:
     choices: tuple[tuple[int, str], ...]
     """The formats that the path takes, each as its index in FORMATS and its operation."""
 
-    @property
+    @cached_property
     def streams(self) -> bool:
         """Whether the path can send results as JSON lines, each when it is ready."""
         return any(FORMATS[index].name == "v1" and op == "batch_score" for index, op in self.choices)

@@ -15,40 +15,43 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from guerdon.serve.http.endpoints import RewardEndpoint, wants_lines
 from guerdon.serve.http.fast_cycle import FastRequestCycle
 from guerdon.serve.http.ordered_protocol import OrderedHttpProtocol
-from guerdon.serve.http.replies import HttpReply, error_reply, stopping_reply
+from guerdon.serve.http.replies import JSON_ALONE, HttpReply, error_reply, stopping_reply
 from guerdon.serve.http.websocket import WebSocketConnection
 
+_SCORED = (
+    STATUS_LINE[200] + b"content-type: application/json\r\nx-request-id: %s\r\ncontent-length: %d\r\n\r\n%s"
+)
+"""What nearly every reply is."""
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class FastHttpProtocol(OrderedHttpProtocol):
     """uvicorn's protocol, with a short path for the pipeline's endpoints."""
 
-    _over_limit = False
-    """There was no room for this connection, and none could be made."""
-
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.client_name = f"{self.client[0]}:{self.client[1]}" if self.client else ""
         count = len(self.connections) + len(self.request_pipeline.sockets)
-        self._over_limit = count > self.limit.limit and not self.limit.make_room(count, self)
-        if self._over_limit and self.limit.is_far_exceeded(count):
+        self.over_limit = count > self.limit.limit and not self.limit.make_room(count, self)
+        if self.over_limit and self.limit.is_far_exceeded(count):
             transport.abort()
 
     def begin_request(self, by_name: dict[bytes, bytes], version: str) -> None:
-        self.expect_100_continue = version != "1.0" and by_name.get(b"expect", b"").lower() == b"100-continue"
+        if b"expect" in by_name:
+            self.expect_100_continue = version != "1.0" and by_name[b"expect"].lower() == b"100-continue"
         endpoint = self._endpoint()
         if endpoint is None:
             self._fall_back_to_asgi()
             return
         headers = self.headers
         keep_alive = version != "1.0" and self.parser.should_keep_alive()
-        cycle = FastRequestCycle(self, endpoint, headers, keep_alive, self._length, self.expect_100_continue)
+        expects = self.expect_100_continue
+        cycle = FastRequestCycle(self, endpoint, headers, by_name, keep_alive, self._length, expects)
         self.enqueue(cycle)
         refusal = self.request_pipeline.admission.refusal(headers, endpoint, by_name)
         if refusal is not None:
             cycle.refuse(refusal)
-        elif cycle.started:
+        elif expects and cycle.started:
             cycle.begin()
 
     def _fall_back_to_asgi(self) -> None:
@@ -62,10 +65,11 @@ class FastHttpProtocol(OrderedHttpProtocol):
     def _endpoint(self) -> RewardEndpoint | None:
         if self.parser.get_method() != b"POST":
             return None
-        path = self.url.partition(b"?")[0].decode("latin-1")
-        endpoint = self.request_pipeline.endpoints.get(path) or self.request_pipeline.endpoints.get(
-            path.rstrip("/")
-        )
+        pipeline = self.request_pipeline
+        endpoint = pipeline.targets.get(self.url)
+        if endpoint is None:
+            path = self.url.partition(b"?")[0].decode("latin-1")
+            endpoint = pipeline.endpoints.get(path) or pipeline.endpoints.get(path.rstrip("/"))
         if endpoint is not None and endpoint.streams and wants_lines(self.headers):
             return None
         return endpoint
@@ -87,17 +91,21 @@ class FastHttpProtocol(OrderedHttpProtocol):
     def write(self, cycle: FastRequestCycle, reply: HttpReply) -> None:
         """Write a reply and go on with the connection."""
         body = reply.body
-        lines = [STATUS_LINE[reply.status]]
-        for name, value in reply.headers:
-            lines += (name, b": ", value, b"\r\n")
-        lines += (b"x-request-id: ", cycle.request_id.encode("latin-1"), b"\r\n")
+        request_id = cycle.request_id.encode("latin-1")
         close = not cycle.keep_alive or self.request_pipeline.closes_connections
-        if close:
-            self._closing = True
-            lines.append(b"connection: close\r\n")
-        lines += (b"content-length: %d\r\n\r\n" % len(body), body)
+        if reply.status == 200 and reply.headers is JSON_ALONE and not close:
+            response = _SCORED % (request_id, len(body), body)
+        else:
+            lines = [STATUS_LINE[reply.status]]
+            for name, value in reply.headers:
+                lines += (name, b": ", value, b"\r\n")
+            lines += (b"x-request-id: ", request_id, b"\r\n")
+            if close:
+                self._closing = True
+                lines.append(b"connection: close\r\n")
+            response = b"".join((*lines, b"content-length: %d\r\n\r\n" % len(body), body))
         if not self.transport.is_closing():
-            self.transport.write(b"".join(lines))
+            self.transport.write(response)
         if close and cycle.more_body:
             self._linger()
         elif close:
@@ -117,7 +125,7 @@ class FastHttpProtocol(OrderedHttpProtocol):
             cycle.refuse(stopping_reply())
 
     def connection_refusal(self) -> HttpReply | None:
-        if not self._over_limit or self.url.startswith(b"/health"):
+        if not self.over_limit or self.url.startswith(b"/health"):
             return None
         text = f"the server has {self.limit.limit:,} connections, which is all that it takes"
         return error_reply(503, "busy", text, [(b"retry-after", b"1"), (b"connection", b"close")])

@@ -41,9 +41,10 @@ class MemoryBudget:
 
     def take(self, size: int) -> bool:
         """Count bytes that are about to be held, unless there is no room for them."""
-        self._make_room(size)
         if self.used + size > self.limit:
-            return False
+            self._make_room(size)
+            if self.used + size > self.limit:
+                return False
         self.used += size
         return True
 

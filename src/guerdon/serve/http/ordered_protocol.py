@@ -57,6 +57,9 @@ class OrderedHttpProtocol(TimedHttpProtocol):
         """A handshake that waits for the responses before it."""
         self.client_name = ""
 
+    over_limit = False
+    """There was no room for this connection, and none could be made."""
+
     # What a subclass says.
 
     @abstractmethod
@@ -108,8 +111,10 @@ class OrderedHttpProtocol(TimedHttpProtocol):
                 self._held.insert(0, data[position:])
                 self.flow.pause_reading()
                 return
-            room = _PIECE if self._in_head else max(_PIECE, self._length - self._body_bytes)
-            piece = data if not position and size <= room else data[position : position + room]
+            piece = data
+            if position or size > _PIECE:
+                room = _PIECE if self._in_head else max(_PIECE, self._length - self._body_bytes)
+                piece = data[position : position + room]
             before = self._body_bytes
             try:
                 self.parser.feed_data(piece)
@@ -158,7 +163,8 @@ class OrderedHttpProtocol(TimedHttpProtocol):
         by_name = dict(headers)
         version = parser.get_http_version()
         refusal = head_refusal(self.url, version, headers, by_name)
-        refusal = refusal or self.connection_refusal()
+        if self.over_limit:
+            refusal = refusal or self.connection_refusal()
         if refusal is not None:
             self._refuse(refusal)
         elif parser.should_upgrade():
@@ -201,7 +207,7 @@ class OrderedHttpProtocol(TimedHttpProtocol):
 
     def _no_request(self) -> FastRequestCycle:
         path = self.url.partition(b"?")[0][:_LOGGED_BYTES].decode("latin-1")
-        return FastRequestCycle(self, None, self.headers, keep_alive=False, path=path)
+        return FastRequestCycle(self, None, self.headers, dict(self.headers), keep_alive=False, path=path)
 
     def _refuse_body(self, reply: HttpReply) -> None:
         """Answer a request whose body cannot be read in its turn, and read nothing after it."""

@@ -19,11 +19,12 @@ from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.base import json_bytes
 from guerdon.serve.http.access_log import RequestIds, ServerLog, sane_request_id
 from guerdon.serve.http.admission import AdmissionControl
+from guerdon.serve.http.api_keys import caller_of
 from guerdon.serve.http.endpoints import RewardEndpoint, http_endpoints, socket_endpoints
 from guerdon.serve.http.idempotency import CachedReply, CacheStatus, IdempotencyCache
 from guerdon.serve.http.metrics import Metrics
 from guerdon.serve.http.recorders import JournalRecorder, Recorder, RefusedRequest, RequestEvent
-from guerdon.serve.http.replies import JSON, HeaderPairs, HttpReply, error_reply
+from guerdon.serve.http.replies import JSON, JSON_ALONE, HeaderPairs, HttpReply, error_reply
 from guerdon.serve.http.tracing import Tracing
 from guerdon.serve.journal.store import Journal
 from guerdon.serve.messages import WorkerReply
@@ -31,8 +32,8 @@ from guerdon.serve.worker.tasks import scores_and_failures
 
 log = logging.getLogger("guerdon.serve")
 
-_JSON = (JSON,)
 _JSON_RETRY = (JSON, (b"retry-after", b"1"))
+_NAMES = tuple(format.name for format in FORMATS)
 _FROM_CACHE = "cache"
 """What the metrics have as the format of a reply from the cache."""
 _FAILED_FORMAT = "none"
@@ -90,6 +91,8 @@ class RequestPipeline:
         self.sockets: set[Any] = set()
         """The open WebSockets."""
         self.endpoints = http_endpoints(dispatchers)
+        self.targets = {path.encode(): found for path, found in self.endpoints.items() if path.isascii()}
+        """The same by what most callers write in the request line."""
         self.socket_endpoints = socket_endpoints(dispatchers)
         self._cache = IdempotencyCache()
         self._ids = RequestIds()
@@ -107,28 +110,25 @@ class RequestPipeline:
         """An id for a request that came without one."""
         return self._ids()
 
-    def request_id(self, headers: HeaderPairs) -> str:
+    def request_id(self, given: bytes | None) -> str:
         """The caller's own id for a request where it may be repeated and logged, else a new one."""
-        for name, value in headers:
-            if name == b"x-request-id" and (given := sane_request_id(value)) is not None:
-                return given
+        if given is not None and (sane := sane_request_id(given)) is not None:
+            return sane
         return self._ids()
 
     # From the caller to the workers.
 
-    def begin(self, inbound: InboundRequest) -> None:
-        """Start a request that was let in; its ``send`` is called once, now or later."""
-        key = None
-        caller: tuple[bytes, ...] = ()
-        for name, value in inbound.headers:
-            if name == b"idempotency-key":
-                key = value
-            elif name == b"x-api-key" or name == b"authorization":
-                caller += (value,)
-            elif name == b"x-batch-errors":
-                inbound.all_or_nothing = value.lower() == b"fail"
+    def begin(self, inbound: InboundRequest, by_name: Mapping[bytes, bytes]) -> None:
+        """Start a request that was let in; its ``send`` is called once, now or later.
+
+        ``by_name`` has its headers by name.
+        """
+        if b"x-batch-errors" in by_name:
+            inbound.all_or_nothing = by_name[b"x-batch-errors"].lower() == b"fail"
+        key = by_name.get(b"idempotency-key")
         if key is not None:
-            self._look_up(inbound, (caller if len(self.admission.keys) else (), inbound.endpoint.path, key))
+            caller = caller_of(inbound.headers) if len(self.admission.keys) else ()
+            self._look_up(inbound, (caller, inbound.endpoint.path, key))
         else:
             inbound.endpoint.dispatcher.submit(inbound)
 
@@ -178,7 +178,13 @@ class RequestPipeline:
     def respond(self, inbound: InboundRequest, reply: WorkerReply) -> None:
         """Keep, record and send what the workers gave."""
         try:
-            response, format, op = self._response_to(inbound, reply)
+            status, body, (index, op) = reply.status, reply.body, reply.choice
+            if not reply.id or inbound.all_or_nothing:
+                status, body, (index, op) = _adapted(inbound, reply)
+            response, format = (
+                HttpReply(status, body, _JSON_RETRY if status == 503 else JSON_ALONE),
+                _NAMES[index],
+            )
         except Exception:  # the edge to one request: it is answered all the same, and so are those behind it
             log.exception("the reply to request %s could not be written", inbound.request_id)
             response, format, op = error_reply(500, "error", FAILED), _FAILED_FORMAT, ""
@@ -187,17 +193,8 @@ class RequestPipeline:
                 self._cache.forget(inbound.key)
             else:
                 self._cache.finish(inbound.key, response)
-        self._send(inbound, response, format, op, reply)
-
-    def _response_to(self, inbound: InboundRequest, reply: WorkerReply) -> tuple[HttpReply, str, str]:
-        """The response for what the workers gave, with its format and operation."""
-        status, body = reply.status, reply.body
-        if inbound.all_or_nothing and reply.failures and status == 200:
-            status, body = _batch_failure(reply)
-        elif not reply.id:
-            body = _with_sample_id(inbound, status, body)
-        index, op = reply.choice if reply.id else inbound.endpoint.choices[0]
-        return HttpReply(status, body, _JSON_RETRY if status == 503 else _JSON), FORMATS[index].name, op
+        self.record_request(inbound, response, format, op, reply)
+        inbound.send(response)
 
     def _send(
         self,
@@ -244,6 +241,16 @@ def _record(recorders: Sequence[Recorder], event: RequestEvent) -> None:
             recorder.record(event)
         except Exception:  # the edge to the disk, to OpenTelemetry and to what a caller can write into a name
             log.exception("request %s could not be recorded", event.request.request_id)
+
+
+def _adapted(inbound: InboundRequest, reply: WorkerReply) -> tuple[int, bytes, tuple[int, str]]:
+    """Status, body and choice of what is not a worker's own reply, or is of an all-or-nothing batch."""
+    status, body = reply.status, reply.body
+    if inbound.all_or_nothing and reply.failures and status == 200:
+        status, body = _batch_failure(reply)
+    elif not reply.id:
+        body = _with_sample_id(inbound, status, body)
+    return status, body, reply.choice if reply.id else inbound.endpoint.choices[0]
 
 
 def _batch_failure(reply: WorkerReply) -> tuple[int, bytes]:

@@ -9,6 +9,8 @@ from guerdon.serve.formats.base import json_bytes
 
 HeaderPairs = Sequence[tuple[bytes, bytes]]
 JSON = (b"content-type", b"application/json")
+JSON_ALONE = (JSON,)
+"""The headers of nearly every reply."""
 STOPPING = "the server is stopping; retry later"
 
 

@@ -94,7 +94,7 @@ class WebSocketConnection(asyncio.Protocol):
         return None
 
     def _refuse(self, reply: HttpReply) -> None:
-        request_id = self._pipeline.request_id(self._headers)
+        request_id = self._pipeline.request_id(dict(self._headers).get(b"x-request-id"))
         self._pipeline.record_refusal("GET", self._path, reply, request_id, self.client)
         by_name = (*reply.headers, (b"x-request-id", request_id.encode("latin-1")))
         headers = b"".join(name + b": " + value + b"\r\n" for name, value in by_name)
