@@ -40,7 +40,7 @@ def victim(tmp_path: Path) -> Path:
 
 
 def of_process(pid: int, word: str) -> str:
-    return f"guerdon-sandbox-{workdirs._machine()}-{pid}-{word}"
+    return f"guerdon-sandbox-{workdirs.machine()}-{pid}-{word}"
 
 
 def dead() -> int:

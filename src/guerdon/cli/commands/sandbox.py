@@ -217,6 +217,7 @@ def _walls_line(machine: Machine) -> str:
         f"Landlock {machine.landlock}" if machine.landlock else "no Landlock",
         f"bubblewrap {machine.bubblewrap}" if machine.bubblewrap else "no bubblewrap",
         f"cgroup controllers: {', '.join(machine.controllers)}" if machine.controllers else "",
+        "memory cgroups" if machine.memory_cgroup else "no memory cgroups",
         "under a seccomp filter" if machine.filtered else "",
     ]
     return ", ".join(part for part in facts if part)

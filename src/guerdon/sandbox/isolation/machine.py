@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from guerdon.sandbox.inside import landlock
+from guerdon.sandbox.local.cgroups import find_parent
 from guerdon.sandbox.local.environment import bubblewrap_version
 
 SYSCTLS = (
@@ -59,6 +60,8 @@ class Machine:
     """Its version; nothing where it is not installed."""
     controllers: tuple[str, ...] = ()
     """The controllers of cgroup v2. None are needed."""
+    memory_cgroup: bool = False
+    """Whether fork servers get memory cgroups of their own, which count what the kernel keeps for programs."""
 
     @property
     def linux(self) -> bool:
@@ -95,6 +98,7 @@ def machine() -> Machine:
         sysctls={name: text for name in SYSCTLS if (text := _text(f"/proc/sys/{name.replace('.', '/')}"))},
         bubblewrap=".".join(map(str, bubblewrap_version(program))) or "unknown" if program else "",
         controllers=tuple(_text("/sys/fs/cgroup/cgroup.controllers").split()),
+        memory_cgroup=find_parent() is not None,
     )
 
 

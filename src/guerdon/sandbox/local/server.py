@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import json
+import math
 import os
 import select
 import shutil
@@ -18,6 +19,7 @@ from guerdon.sandbox.execution import Report, SandboxJob, Status, Tier
 from guerdon.sandbox.inside.numbers import machine
 from guerdon.sandbox.inside.request import ANSWERS, CLEAN, REWRITTEN, JobRequest, RunOutcome
 from guerdon.sandbox.local import workdirs
+from guerdon.sandbox.local.cgroups import MemoryCgroup, enclose
 from guerdon.sandbox.local.environment import AT_START, BOX, Spec, bubblewrap_command, configuration
 from guerdon.sandbox.local.job_files import JobFiles, unpacked
 from guerdon.sandbox.local.usage import POLL_S, UsageMonitor
@@ -67,6 +69,7 @@ class ForkServerHandle:
         self._messages = -1
         """The memory file to which a fork server that does not start writes the reason."""
         self._box: str | None = None
+        self._cgroup: MemoryCgroup | None = None
         self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._direct, direct = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._poller = select.poll()
@@ -134,6 +137,7 @@ class ForkServerHandle:
             self._handle = os.pidfd_open(pid)
             # A fork of this process may hold the other end of the socket; this reports the end all the same.
             self._poller.register(self._handle, select.POLLIN)
+            self._cgroup = enclose(pid)
 
     def _await_ready(self, deadline: float) -> None:
         while True:
@@ -151,6 +155,8 @@ class ForkServerHandle:
                 self._most_memory = said["memory"]
                 os.close(self._messages)
                 self._messages = -1
+                if self._cgroup is not None:
+                    self._cgroup.set_baseline(self.pid)
                 if self.tier == "native" and self._process is not None:
                     # It has put the server behind its walls and ended.
                     self._process.wait()
@@ -185,19 +191,9 @@ class ForkServerHandle:
         except OSError as error:
             raise UnavailableError(f"no files in memory for a program: {error.strerror}") from None
         try:
-            request = JobRequest(
-                job.kind,
-                cpu_s=limits.cpu_s,
-                wall_s=limits.wall_s,
-                memory=limits.memory_mb << 20,
-                output=limits.output_kb << 10,
-                scratch=limits.scratch_mb << 20,
-                processes=limits.processes,
-                steps=job.steps,
-                names="".join(job_files.descriptors),
-                collect=job.collect,
-            )
-            request.descriptors = job_files.descriptors
+            request = _request(job, job_files.descriptors)
+            if self._cgroup is not None:
+                self._cgroup.begin(job, self.spec.scratch_mb)
             self._send(request)
             begun = time.monotonic()
             ends = begun + job.longest_s
@@ -205,7 +201,9 @@ class ForkServerHandle:
                 self._monitor(job, ends)
             elif job.steps > 1 or job.total_wall_s is not None:
                 # A program may give answers without end, each of which winds up the fork server's clocks.
-                self._end_at(ends)
+                self._wait(begun, ends, ends + GRACE_S)
+            elif self._cgroup is not None:
+                self._wait(begun, math.inf, ends + GRACE_S)
             received = self._receive(ends + GRACE_S)
             if not received:
                 lost = ServerLostError("the fork server ended, or hung, while it ran the program")
@@ -235,13 +233,19 @@ class ForkServerHandle:
             self.cleaning = self._receive(time.monotonic() + seconds) != CLEAN
         return not self.cleaning
 
-    def _end_at(self, ends: float) -> None:
-        """Returns when there is an answer, which a run is made to give then, or when there will be none."""
-        deadline = ends + GRACE_S
-        while ends < deadline and not self._poller.poll(max(0.0, ends - time.monotonic()) * 1000):
+    def _wait(self, begun: float, ends: float, deadline: float) -> None:
+        """Returns when there is an answer, which a run is made to give at ``ends`` or for its memory, or too late."""
+        look = begun + POLL_S if self._cgroup is not None else ends
+        now = begun
+        while now < deadline and not self._poller.poll(max(0.0, min(look, ends) - now) * 1000):
+            now = time.monotonic()
             # What comes before the fork server has begun with the run is not received, so it is said again.
-            self._end_run("timeout")
-            ends = time.monotonic() + POLL_S
+            if now >= ends:
+                self._end_run("timeout")
+                ends = now + POLL_S
+            elif self._cgroup is not None and self._cgroup.exceeded():
+                self._end_run("memory_limit")
+            look = now + POLL_S
 
     def _end_run(self, reason: str) -> None:
         """Ends the run. Should it have ended by itself by now, this does nothing."""
@@ -260,6 +264,8 @@ class ForkServerHandle:
         )
         while not self._poller.poll(POLL_S * 1000):
             reason = monitor.exceeded() or ("timeout" if time.monotonic() > ends else "")
+            if self._cgroup is not None and self._cgroup.exceeded():
+                reason = reason or "memory_limit"
             if reason:
                 self._end_run(reason)
                 return
@@ -271,6 +277,7 @@ class ForkServerHandle:
             self._process.returncode = 0
         self._process, self._box = None, None
         self._release()
+        self._cgroup = None
 
     def _release(self) -> None:
         self._control.close()
@@ -279,6 +286,8 @@ class ForkServerHandle:
             if descriptor is not None and descriptor >= 0:
                 os.close(descriptor)
         self._handle, self._messages, self.pid = None, -1, 0
+        if self._cgroup is not None:
+            self._cgroup.close()
 
     def close(self) -> None:
         """Ends the server and all that it runs, and waits until nothing is left of it."""
@@ -303,6 +312,8 @@ class ForkServerHandle:
                 while True:
                     os.waitpid(-process.pid, 0)
         self._release()
+        if self._cgroup is not None:
+            self._cgroup.remove()
         if self._box is not None:
             workdirs.remove(self._box)
             self._box = None
@@ -314,6 +325,24 @@ def _whole(descriptor: int) -> bytes:
     while more := os.read(descriptor, 4096):
         text += more
     return text
+
+
+def _request(job: SandboxJob, descriptors: dict[str, int]) -> JobRequest:
+    limits = job.limits
+    request = JobRequest(
+        job.kind,
+        cpu_s=limits.cpu_s,
+        wall_s=limits.wall_s,
+        memory=limits.memory_mb << 20,
+        output=limits.output_kb << 10,
+        scratch=limits.scratch_mb << 20,
+        processes=limits.processes,
+        steps=job.steps,
+        names="".join(descriptors),
+        collect=job.collect,
+    )
+    request.descriptors = descriptors
+    return request
 
 
 def _report(job: SandboxJob, job_files: JobFiles, answer: RunOutcome, tier: Tier) -> Report:
@@ -347,8 +376,6 @@ def _status_of(
 ) -> tuple[Status, str]:
     if reason == "timeout" or signalled == signal.SIGXCPU:
         return "timeout", "it overran its time limit"
-    if reason == REWRITTEN:
-        return "killed", "it wrote over answers that it had given"
     if reason == REWRITTEN:
         return "killed", "it wrote over answers that it had given"
     if reason == "memory_limit":

@@ -38,7 +38,7 @@ def make(*, executable: bool = False) -> str:
         (place for place in (*places, "/var/tmp") if _will_do(place, executable=executable)), folder
     )
     _sweep(chosen)
-    above = os.path.realpath(tempfile.mkdtemp(prefix=f"{_PREFIX}{_machine()}-{os.getpid()}-", dir=chosen))
+    above = os.path.realpath(tempfile.mkdtemp(prefix=f"{_PREFIX}{machine()}-{os.getpid()}-", dir=chosen))
     if os.geteuid() == 0:
         # The working directory becomes nobody's, who has to get there.
         os.chmod(above, 0o755)
@@ -71,7 +71,7 @@ def remove(box: str) -> None:
 
 
 def _sweep(folder: str) -> None:
-    mine = f"{_PREFIX}{_machine()}-"
+    mine = f"{_PREFIX}{machine()}-"
     with suppress(OSError):
         place = os.open(folder, _FOLDER & ~os.O_NOFOLLOW)
         try:
@@ -95,7 +95,7 @@ def _remove_own(place: int, name: str) -> None:
 
 
 @cache
-def _machine() -> str:
+def machine() -> str:
     """Within which a number means one process: several machines or containers may share a folder."""
     with open("/proc/sys/kernel/random/boot_id") as file:
         return f"{file.read()[:8]}-{os.stat('/proc/self/ns/pid').st_ino}"
