@@ -157,6 +157,16 @@ SANDBOX: Promises = (
         HACKS,
         "a_test_that_works_with_files_shares_the_programs_process_and_says_so",
     ),
+    (
+        "tests that may run what the program returned",
+        "sandbox/grading/test_answers_flow.py",
+        "a_test_that_may_run_an_answer_says_that_it_can_be_forged",
+    ),
+    (
+        "have 90 s; after either the remaining tests fail",
+        "sandbox/grading/test_answers_flow.py",
+        "output_that_is_slow_to_check_is_wrong",
+    ),
     ("What is allowed is a list", "sandbox/inside/test_seccomp.py", "no_call_is_allowed_but_those_above"),
     ("other users may move is refused", WORKDIRS, "a_place_where_others_move_everything_is_refused"),
     (

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from guerdon.errors import InputError
+from guerdon.sandbox.grading.answers_flow import lines_that_hand_back, reason_for_running_code
 from guerdon.sandbox.grading.assertions import Assertions, read_assertions
 from guerdon.sandbox.grading.cases import AssertTest
 from guerdon.sandbox.grading.live_objects import aliases_of, reason_for_live_objects
@@ -104,7 +105,10 @@ def _plan_assert_test(
         "after": after,
         "expects": sorted(_expected(nodes)),
         "copied_back": sorted(_copied_back(nodes, functions)),
+        "handed_back": sorted(lines_that_hand_back(nodes, functions)),
     }
+    if runs := reason_for_running_code(nodes, given, functions):
+        return AssertPlan("live", runs, test_plan, Assertions())
     if live_objects or (live_objects is None and reason):
         return AssertPlan("live", reason or "live_objects is set", test_plan, Assertions())
     return AssertPlan("pair", "does more than ask and compare", test_plan, Assertions())

@@ -23,6 +23,9 @@ from guerdon.sandbox.limits import Limits
 
 BESIDE_S = 180.0
 """Seconds by the clock, beside ``total_wall_s``, for all that is not the program: checkers, waiting for a worker."""
+CHECKING_S = 90.0
+"""Seconds of those that checkers may take. Who prints what is slow to check is wrong then, and no failure."""
+_NO_TIME = "no time was left for it"
 _BATCH = 200
 """Tests that share a process at most."""
 _SYNTAX_ERRORS = re.compile(rb"(SyntaxError|IndentationError|TabError): ")
@@ -82,14 +85,23 @@ class _BudgetedExecutor:
         self.left = total_wall_s
         self.beside = BESIDE_S
         """Seconds for checkers, and for waiting: neither is the program's time."""
+        self.checking = CHECKING_S
+        self._judged = time.thread_time()
         self.tier: Tier = "none"
 
     def execute(self, job: SandboxJob) -> Report:
         if self.left is None:
             return self._tried(job)
-        left = self.beside if job.reveals else self.left
+        # Reading and comparing answers takes what the program makes it take.
+        before, self._judged = self._judged, time.thread_time()
+        self.left -= self._judged - before
+        left = min(self.beside, self.checking) if job.reveals else self.left
+        if self.checking <= 0 or (self.left <= 0 and not job.reveals):
+            return Report(status="timeout", detail=_NO_TIME, tier=self.tier)
         if left <= 0:
-            return Report(status="timeout", detail="no time was left for it", tier=self.tier)
+            return Report(
+                status="unavailable", detail="a checker waited too long for a worker", tier=self.tier
+            )
         begun = time.monotonic()
         report = self._tried(replace(job, total_wall_s=left, queue_s=max(self.beside, 0.0)))
         took = time.monotonic() - begun
@@ -97,9 +109,12 @@ class _BudgetedExecutor:
             # What it ran, not what it waited: other users of the sandbox must not use up its time.
             self.left -= report.wall_s
             took -= report.wall_s
+        else:
+            self.checking -= report.wall_s
         self.beside -= max(took, 0.0)
         self.tier = report.tier
-        return report
+        ended = report.status == "timeout" and self.checking <= 0
+        return replace(report, detail=_NO_TIME) if ended else report
 
     def _tried(self, job: SandboxJob) -> Report:
         report = self.executor.execute(job)
@@ -185,6 +200,8 @@ def _printed(under_test: ProgramUnderTest, test: StdinTest) -> tuple[TestResult,
     )
     if isinstance(judged, Report) and judged.status not in NO_VERDICT:
         judged = _without_verdict(under_test, test, judged)
+    if isinstance(judged, Report) and judged.detail == _NO_TIME:
+        return failed(judged, "no time was left to check its output", revealing), None
     if isinstance(judged, Report):
         status = judged.status if judged.status in NO_VERDICT else "unavailable"
         why = f"the checker gave no verdict: {_ended(judged)}"
@@ -206,7 +223,9 @@ def _without_verdict(under_test: ProgramUnderTest, test: StdinTest, judged: Repo
     )
     if on_answer is True:
         return False
-    return on_answer if isinstance(on_answer, Report) and on_answer.status in NO_VERDICT else judged
+    if isinstance(on_answer, Report) and (on_answer.status in NO_VERDICT or on_answer.detail == _NO_TIME):
+        return on_answer
+    return judged
 
 
 def _revealing(test: StdinTest, report: Report) -> str:

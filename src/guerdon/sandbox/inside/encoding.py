@@ -128,7 +128,8 @@ class _Encoder:
             if issubclass(kind, numpy.ndarray):
                 return self._array(numpy, value)
         name = type_name(value)
-        if kind.__module__ in ("builtins", "itertools") and name.endswith(("iterator", "generator")):
+        own = kind.__module__ in ("builtins", "itertools", "collections", "_collections")
+        if own and name.endswith(("iterator", "generator")):
             return {"iterator": self.items(value, depth)}
         if kind in _ITERATORS or kind.__module__ == "itertools":
             return {"iterator": self.items(value, depth)}

@@ -33,6 +33,8 @@ class TestPlan:
     """Exceptions that the code names as what it waits for."""
     copied_back: Sequence[int] = ()
     """Lines whose calls may change their arguments."""
+    handed_back: Sequence[int] = ()
+    """Lines whose calls have arguments that are made of what the program returned."""
 
 
 def prepare(plan: TestPlan, module: ModuleType) -> None:
@@ -67,7 +69,11 @@ def _imports(code: str, line: int) -> bool:
         node.lineno <= line <= (node.end_lineno or node.lineno)
         for node in ast.walk(ast.parse(code))
         if isinstance(node, ast.Import | ast.ImportFrom)
-        or (isinstance(node, ast.Call) and ast.unparse(node.func) in _IMPORTING)
+        or (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) in _IMPORTING
+            and any(isinstance(part, ast.Constant) for part in node.args[:1])
+        )
     )
 
 

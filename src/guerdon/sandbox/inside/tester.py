@@ -55,6 +55,9 @@ class _CandidateClient:
         try:
             question = encoding.dumps([self.calls, name, arguments, keywords, copy_back])
         except encoding.ForeignError as error:
+            if line in self.plan.handed_back:
+                # Of what the program returned; were the test not to blame it, that would be the way out of a failure.
+                raise self._break(f"the test could not hand over {error}") from None
             self.foreign = str(error)
             raise CandidateError(self.foreign) from None
         except (
@@ -132,7 +135,11 @@ def test(questions: bytes, channel: socket.socket, write: Callable[[bytes], None
     elif outcome[0] == "error" and not client.calls and outcome[2].startswith(_NO_FOLDER):
         # It has no folder to write to; nor has the program had any part in it yet.
         outcome = ["unable", *outcome[1:]]
-    elif outcome[0] == "unable" and not {"ImportError", "ModuleNotFoundError"}.isdisjoint(plan.expects):
+    elif outcome[0] == "unable" and (
+        not {"ImportError", "ModuleNotFoundError"}.isdisjoint(plan.expects)
+        # A module that is there cannot be loaded when a program's answers have taken all memory.
+        or (client.calls and not outcome[2].startswith("ModuleNotFoundError"))
+    ):
         outcome = ["error", *outcome[1:]]
     elif outcome[0] == "passed" and not client.calls:
         outcome = ["unable", 0, "the test code never calls the program"]

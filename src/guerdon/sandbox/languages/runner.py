@@ -45,6 +45,8 @@ class LanguageRunner:
         self.file, self._text = language.source_file(source)
         self.files = {**files, **language.helpers, self.file: self._text}
         self.toolchain = toolchain
+        self._made: Report | None = None
+        """What came of compiling: a cache may have let go of it, and a program's own tests compile it once."""
 
     def compiled(self) -> Report:
         """What came of compiling the program: with the status ``ok`` what to run is in ``collected``.
@@ -55,11 +57,14 @@ class LanguageRunner:
             return Report(status="unavailable", detail=how_to_install(self.language))
         if not self.language.compile:
             return Report(status="ok", collected=self.files)
+        if self._made is not None:
+            return self._made
         command = self.toolchain.command(self.language.compile, self.file, COMPILE.memory_mb)
         parts = [self.language.name, self.toolchain.identity, *command, self.file]
         for name in sorted(self.files):
             parts += [name, self.files[name].decode("latin-1")]
-        return self.build_cache.get(key_of(parts), lambda: self._compile(command)).report
+        self._made = self.build_cache.get(key_of(parts), lambda: self._compile(command)).report
+        return self._made
 
     def _compile(self, command: tuple[str, ...]) -> BuildArtifact:
         assert self.toolchain is not None
