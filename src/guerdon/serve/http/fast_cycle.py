@@ -79,7 +79,10 @@ class FastRequestCycle:
         """The body is there."""
         self.more_body = False
         if self.started and not self.response_complete:
-            self.begin()
+            if self._refusal is None:
+                self._ask()
+            else:
+                self.refuse(self._refusal)
 
     def begin(self) -> None:
         """Its turn has come on this connection."""

@@ -109,6 +109,7 @@ class WebSocketConnection(asyncio.Protocol):
         if self._unreadable:
             return
         self._limits.check_key()
+        has_message = False
         try:
             for kind, payload in self._reader.feed(data):
                 if kind == CLOSE:
@@ -119,7 +120,7 @@ class WebSocketConnection(asyncio.Protocol):
                 if self._closing or self._ignores_messages:
                     continue  # read all the same: what lies unread when a socket is closed resets the connection
                 if kind == TEXT:
-                    self._limits.on_message()
+                    has_message = True
                     self._on_text(payload)
                 else:
                     self._limits.count_control_frame()
@@ -128,6 +129,8 @@ class WebSocketConnection(asyncio.Protocol):
         except FrameError as error:
             self._give_up(error.code, error.reason)
             return
+        if has_message:
+            self._limits.on_message()
         self._limits.account()
         self._adjust_reading()
 
@@ -176,7 +179,8 @@ class WebSocketConnection(asyncio.Protocol):
 
     def answer_session(self, inbound: _SessionRequest, reply: HttpReply) -> None:
         """Give OpenEnv's session the reply to its request."""
-        self._settle(inbound)
+        if self._in_flight.pop(inbound, _ABSENT) is None:
+            self._in_flight_bytes -= len(inbound.body)
         if self._closing:
             return
         inbound.respond(reply)
@@ -185,17 +189,14 @@ class WebSocketConnection(asyncio.Protocol):
 
     def answer(self, inbound: InboundRequest, reply: HttpReply) -> None:
         """Write the frames of a reply."""
-        self._settle(inbound)
+        if self._in_flight.pop(inbound, _ABSENT) is None:
+            self._in_flight_bytes -= len(inbound.body)
         if self._closing:
             return
         for line in reply.body.split(b"\n"):
             self._write(text_frame(line))
         if self._paused:
             self._adjust_reading()
-
-    def _settle(self, inbound: InboundRequest) -> None:
-        if self._in_flight.pop(inbound, _ABSENT) is None:
-            self._in_flight_bytes -= len(inbound.body)
 
     def _adjust_reading(self) -> None:
         """Read no more while too much is in flight, or while the client does not take its answers."""

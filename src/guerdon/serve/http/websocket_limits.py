@@ -74,7 +74,7 @@ class WebSocketLimits:
     # A message that is on its way.
 
     def on_message(self) -> None:
-        """A message is whole; what is there besides begins another."""
+        """Messages became whole; what is there besides begins another."""
         self._arriving_since = None
 
     def account(self) -> None:
