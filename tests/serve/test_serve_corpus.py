@@ -11,19 +11,19 @@ from support.served import Process, free_port, running
 from support.server_attacks import Bystander, ServerAttack, Target, attacks, forget_peak, peak_mb
 
 ALL = attacks()
-MOST_MB = 200
-"""How much more memory the server's process may take during an attack."""
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     folder = tmp_path_factory.mktemp("attacked")
     (folder / "rewards.py").write_text(
+        "import time\n"
         "def length(response: str) -> float:\n    return float(len(response))\n"
+        "def nap(response: str) -> float:\n    time.sleep(1)\n    return 1.0\n"
     )
     port = free_port()
-    command = [sys.executable, "-m", "guerdon", "serve", "rewards.py::length", "--port", str(port)]
-    command += ["--max-buffered", "100MB"]
+    command = [sys.executable, "-m", "guerdon", "serve", "rewards.py::length", "nap=rewards.py::nap"]
+    command += ["--port", str(port), "--max-buffered", "100MB"]
     with running(Process(command, port, folder / "log.txt", folder=folder)) as process:
         yield process
 
@@ -40,7 +40,7 @@ def test_an_attack_on_the_server_gets_nothing(server: Process, attack: ServerAtt
     assert other.wrong == []
     assert other.answered > 0
     assert server.status("/health/ready", timeout=20) == 200
-    assert peak_mb(pid) - before < MOST_MB
+    assert peak_mb(pid) - before < attack.most_mb
     assert server.popen.poll() is None
     assert "Traceback" not in server.said()
 

@@ -29,6 +29,8 @@ class ServerAttack:
     name: str
     claim: str
     run: Callable[[Target], None]
+    most_mb: int
+    """How much more memory the server's process may take meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -166,5 +168,12 @@ def attacks() -> Sequence[ServerAttack]:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        found.append(ServerAttack(path.stem, (module.__doc__ or "").partition("\n")[0], module.attack))
+        found.append(
+            ServerAttack(
+                path.stem,
+                (module.__doc__ or "").partition("\n")[0],
+                module.attack,
+                getattr(module, "MOST_MB", 200),
+            )
+        )
     return found

@@ -14,6 +14,8 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from guerdon.serve.json_reading import TooManyValuesError, read_bounded_json
+
 REDACTED = "[redacted]"
 
 HEADERS = frozenset(
@@ -54,6 +56,8 @@ _KEY_OWNERS = frozenset(
         *("pinecone", "perplexity", "vllm", "judge", "guerdon", "adaptive"),
     }
 )
+_MAX_VALUES = 1_000_000
+"""A body with more of them, of which redacting takes seconds, is left out."""
 _TEXT_TOKENS = frozenset(
     {
         *(
@@ -244,7 +248,9 @@ def redacted_body(body: bytes) -> bytes:
     # Written again even if nothing is taken out: of a name given twice, only the last one was looked at.
     try:
         try:
-            return _as_json(from_json(body))
+            return _as_json(read_bounded_json(body, _MAX_VALUES))
+        except TooManyValuesError:
+            raise
         except ValueError:
             return b"\n".join(_as_json(from_json(line)) for line in body.split(b"\n"))
     except (ValueError, RecursionError):

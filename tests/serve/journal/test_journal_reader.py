@@ -80,3 +80,6 @@ def test_adaptive_requests(path: Path) -> None:
         "body": BODY.decode(),
     }
     assert [row["id"] for row in adaptive_requests(path, last=1)] == ["r-2"]
+    sizes = [len(row["body"]) for row in adaptive_requests(path)]
+    assert [row["id"] for row in adaptive_requests(path, max_bytes=sum(sizes))] == ["r-1", "r-2"]
+    assert [row["id"] for row in adaptive_requests(path, max_bytes=1)] == ["r-2"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-from pydantic_core import from_json
-
 from guerdon.errors import RemoteError, RewardError
 from guerdon.serve.client.response import error_from_payload
+from guerdon.serve.json_reading import MAX_ANSWER_VALUES, read_bounded_json
 
 _BUSY = frozenset({"busy", "draining", "unavailable", "overloaded"})
 """Kinds of an error frame that say nothing of the sample; it is sent again."""
@@ -40,7 +39,7 @@ class WebSocketCodec(ABC):
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        value = from_json(text)
+        value = read_bounded_json(text, MAX_ANSWER_VALUES)
     except ValueError as error:
         raise InvalidFrameError(str(error)) from None
     if not isinstance(value, dict):
@@ -52,6 +51,9 @@ def _failed(n: int, error: dict[str, Any]) -> WebSocketReply:
     return WebSocketReply(n, error_from_payload(error), error.get("kind") in _BUSY)
 
 
+_MOST_PARTS = 4_096
+
+
 class AdaptiveCodec(WebSocketCodec):
     """Adaptive's ``/ws``: a header frame with the number of chunks, then the chunks of a Response's JSON."""
 
@@ -61,6 +63,8 @@ class AdaptiveCodec(WebSocketCodec):
         self._max = max_response
         self._parts: dict[int, tuple[int, list[str]]] = {}
         """By id: how many chunks there will be, and those that came."""
+        self._sizes: dict[int, int] = {}
+        """By id: the characters of the chunks that came, and one more for each chunk."""
 
     def decode(self, text: str) -> WebSocketReply | None:
         frame = _object(text)
@@ -71,13 +75,16 @@ class AdaptiveCodec(WebSocketCodec):
             self._parts.pop(n, None)
             return _failed(n, error)
         if isinstance(total := frame.get("total_num_chunks"), int):
-            self._parts[n] = (total, [])
+            self._parts[n], self._sizes[n] = (total, []), 0
+            if len(self._parts) > _MOST_PARTS:
+                raise InvalidFrameError("more answers have begun than requests can be in flight")
             return self._complete(n)
         chunk = frame.get("chunk")
         if not isinstance(chunk, str) or n not in self._parts:
             raise InvalidFrameError("a frame must have a chunk that was announced")
         self._parts[n][1].append(chunk)
-        if sum(map(len, self._parts[n][1])) > self._max:
+        self._sizes[n] += len(chunk) + 1
+        if self._sizes[n] > self._max:
             del self._parts[n]
             return WebSocketReply(n, RemoteError(f"the answer has more than {self._max} characters"))
         return self._complete(n)

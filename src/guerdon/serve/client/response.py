@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_core import from_json
-
 from guerdon.errors import DeadlineError, InputError, RemoteError, RewardError, error_of_kind
 from guerdon.serve.client.retries import RETRYABLE_STATUSES
+from guerdon.serve.json_reading import MAX_ANSWER_VALUES, read_bounded_json
 
 _SHOWN = 300
 _NEVER_A_VERDICT = frozenset({429, 502, 503})
@@ -44,7 +43,7 @@ class HttpResponse:
     def json(self) -> Any:
         """The body as JSON. Raises RemoteError where it is none."""
         try:
-            return from_json(self.body)
+            return read_bounded_json(self.body, MAX_ANSWER_VALUES)
         except ValueError:
             raise RemoteError(
                 f"{self.url} answered {self.status} with something that is not JSON: {_text(self.body)}",
@@ -99,7 +98,7 @@ class HttpResponse:
 
     def _field(self, name: str) -> Any:
         try:
-            value = from_json(self.body)
+            value = read_bounded_json(self.body, MAX_ANSWER_VALUES)
         except ValueError:
             return None
         return value.get(name) if isinstance(value, dict) else None

@@ -8,8 +8,6 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any
 
-from pydantic_core import from_json
-
 from guerdon.errors import InputError, RemoteError, RewardError
 from guerdon.retry_timing import retry_after
 from guerdon.serve.client.chunks import RowChunk, chunks
@@ -18,6 +16,7 @@ from guerdon.serve.client.results import read_result
 from guerdon.serve.client.retries import RetryableError
 from guerdon.serve.client.transport import Transport
 from guerdon.serve.encoding import sample_bytes
+from guerdon.serve.json_reading import MAX_ANSWER_VALUES, read_bounded_json
 from guerdon.types import EvaluateResult, Sample
 
 _MAX_IN_FLIGHT = 4
@@ -137,7 +136,7 @@ class ScoresStream:
     ) -> None:
         async for line in lines:
             try:
-                value = from_json(line)
+                value = read_bounded_json(line, MAX_ANSWER_VALUES)
             except ValueError:
                 return  # half a line: the stream was cut off there
             if isinstance(value, dict) and "index" in value:

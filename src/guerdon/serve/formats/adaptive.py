@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ValidationError, create_model
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from guerdon.checks import finite, refuse_infinities
 from guerdon.errors import InvalidResultError, NotApplicableError
@@ -29,6 +29,7 @@ from guerdon.serve.formats.base import (
     status_of,
     value_problem,
 )
+from guerdon.serve.json_reading import MAX_ANSWER_VALUES, read_bounded_json
 from guerdon.serve.models import (
     BatchedRequest,
     BatchedResponse,
@@ -170,7 +171,7 @@ def refused_frame(body: bytes, detail: Any) -> RefusedError:
 
 def _identity_of(frame: bytes) -> int | None:
     try:
-        value = from_json(frame)
+        value = read_bounded_json(frame, MAX_ANSWER_VALUES)
     except ValueError:
         return None
     identity = value.get("id") if isinstance(value, dict) else None

@@ -30,6 +30,7 @@ from guerdon.serve.formats.base import (
     read_object,
     refused,
 )
+from guerdon.serve.json_reading import read_bounded_json
 from guerdon.types import Message
 
 _NAMES = ("prompt", "response")
@@ -214,7 +215,7 @@ class OpenEnvCodec:
     def receive(self, text: str | bytes) -> SessionCommand:
         """What a text frame asks; a malformed one is a turn whose answer says so."""
         try:
-            value = from_json(text, allow_inf_nan=False)
+            value = read_bounded_json(text, allow_inf_nan=False)
         except ValueError as error:
             return SessionCommand("error", answer=error_frame("INVALID_JSON", f"Invalid JSON: {error}"))
         kind = value.get("type") if isinstance(value, dict) else None

@@ -12,7 +12,7 @@ from fastapi_offline import FastAPIOffline
 from pydantic_core import from_json
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import HTMLResponse, StreamingResponse
+from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from guerdon._version import __version__
@@ -20,6 +20,7 @@ from guerdon.serve.dispatch.dispatcher import Dispatcher
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.base import json_bytes
 from guerdon.serve.formats.openenv import StateResponse
+from guerdon.serve.http.callers import wait_with_caller
 from guerdon.serve.http.endpoints import RewardEndpoint, wants_lines
 from guerdon.serve.http.examples import reward_root
 from guerdon.serve.http.home_page import home_page, page_headers, url_of
@@ -27,7 +28,7 @@ from guerdon.serve.http.journal_routes import add_journal_routes
 from guerdon.serve.http.openapi import add_openapi
 from guerdon.serve.http.pipeline import RequestPipeline
 from guerdon.serve.http.replies import HttpReply, error_reply
-from guerdon.serve.http.streaming import AsgiRequest, HeldBody, start_stream
+from guerdon.serve.http.streaming import AsgiRequest, HeldBody, StreamedLines, start_stream
 from guerdon.serve.models import ServerInfo
 from guerdon.serve.worker.describe import Description
 
@@ -324,20 +325,25 @@ async def _score(pipeline: RequestPipeline, endpoint: RewardEndpoint, request: R
             refusal = await held.read(request)
         if refusal is None:
             inbound = AsgiRequest(pipeline, endpoint, "POST", headers, request_id, client, held.body)
-            return await _answer(pipeline, inbound)
+            return await _answer(pipeline, inbound, request, held)
     except ClientDisconnect:
         return Response(status_code=400)  # nobody reads it
     finally:
-        held.release()
+        if not held.is_streamed:
+            held.release()
     pipeline.record_refusal("POST", endpoint.path, refusal, request_id, client)
     return _response(refusal)
 
 
-async def _answer(pipeline: RequestPipeline, inbound: AsgiRequest) -> Response:
+async def _answer(
+    pipeline: RequestPipeline, inbound: AsgiRequest, request: Request, held: HeldBody
+) -> Response:
     if inbound.endpoint.streams and wants_lines(inbound.headers):
-        started = await start_stream(pipeline, inbound)
+        started = await start_stream(pipeline, inbound, request)
         if not isinstance(started, HttpReply):
-            return StreamingResponse(started, media_type="application/jsonl")
+            held.is_streamed = True
+            return StreamedLines(started, inbound, held)
         return _response(started)
     pipeline.begin(inbound, dict(inbound.headers))
-    return _response(await inbound.future)
+    await wait_with_caller(request, inbound.future, inbound.abandon)
+    return _response(inbound.future.result())

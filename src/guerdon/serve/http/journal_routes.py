@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import FastAPI, HTTPException, Path, Query, Request
+from fastapi import FastAPI, HTTPException, Path, Query, Request, Response
 from pydantic import BaseModel
+from starlette.requests import ClientDisconnect
 
 from guerdon.serve.dispatch.jobs import PendingRequest
 from guerdon.serve.formats import FORMATS
+from guerdon.serve.formats.base import json_bytes
+from guerdon.serve.http.callers import wait_with_caller
 from guerdon.serve.http.pipeline import RequestPipeline
 from guerdon.serve.http.replies import STOPPING, error_reply
 from guerdon.serve.journal.reader import (
@@ -25,6 +28,8 @@ from guerdon.serve.messages import WorkerReply
 
 _MOST = 1000
 _USUAL = 100
+_MOST_BYTES = 16 << 20
+"""Bytes of bodies that are listed at once."""
 _AT_ONCE = 8
 """Recorded requests that are scored again side by side."""
 
@@ -56,6 +61,8 @@ def add_journal_routes(
 ) -> None:
     """Add ``GET /requests`` and ``POST /requests/replay_last/{n}``."""
 
+    reading, replaying = asyncio.Lock(), asyncio.Lock()
+
     @app.get("/requests", tags=["journal"], summary="The last recorded requests, oldest first")
     async def requests(
         request: Request, last: Annotated[int, Query(ge=1, le=_MOST)] = _USUAL
@@ -63,11 +70,13 @@ def add_journal_routes(
         check_caller(request)
         scheme = request.url.scheme
 
-        def read() -> list[dict[str, Any]]:
+        def read() -> bytes:
             journal.flush()
-            return adaptive_requests(journal.path, last, scheme)
+            return json_bytes(adaptive_requests(journal.path, last, scheme, max_bytes=_MOST_BYTES))
 
-        return [RequestRecord(**row) for row in await asyncio.to_thread(read)]
+        async with reading:  # one after the other: each takes memory, and time of this process
+            body = await asyncio.to_thread(read)
+        return Response(body, media_type="application/json")  # type: ignore[return-value]
 
     @app.post(
         "/requests/replay_last/{n}",
@@ -78,7 +87,15 @@ def add_journal_routes(
         check_caller(request)
         if pipeline.admission.draining:
             raise HTTPException(503, STOPPING, {"Retry-After": "1"})
-        return await _replayed(pipeline, journal, n, request.url.scheme)
+        if replaying.locked():
+            raise HTTPException(429, "requests are being scored again already; retry", {"Retry-After": "1"})
+        async with replaying:
+            replay = asyncio.ensure_future(_replayed(pipeline, journal, n, request.url.scheme))
+            try:
+                await wait_with_caller(request, replay, replay.cancel)
+            except ClientDisconnect:
+                return []  # nobody reads it
+        return await replay
 
 
 async def _replayed(

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from pydantic_core import from_json
-
 from guerdon.serve.formats import FORMATS
 from guerdon.serve.formats.openenv import TYPES, OpenEnvCodec, OpenEnvFormat, SessionCommand
 from guerdon.serve.http.replies import HttpReply
 from guerdon.serve.http.websocket_frames import NORMAL
+from guerdon.serve.json_reading import TooManyValuesError, read_bounded_json
 
 _FORMAT = next(index for index, format in enumerate(FORMATS) if isinstance(format, OpenEnvFormat))
 
@@ -84,7 +83,9 @@ def is_openenv_message(payload: bytes) -> bool:
     (True, False)
     """
     try:
-        value = from_json(payload)
+        value = read_bounded_json(payload)
+    except TooManyValuesError:  # the session refuses it
+        return True
     except ValueError:
         return False
     kind = value.get("type") if isinstance(value, dict) else None

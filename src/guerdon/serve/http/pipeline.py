@@ -27,6 +27,7 @@ from guerdon.serve.http.recorders import JournalRecorder, Recorder, RefusedReque
 from guerdon.serve.http.replies import JSON, JSON_ALONE, HeaderPairs, HttpReply, error_reply
 from guerdon.serve.http.tracing import Tracing
 from guerdon.serve.journal.store import Journal
+from guerdon.serve.json_reading import MAX_ANSWER_VALUES, has_more_values, read_bounded_json
 from guerdon.serve.messages import WorkerReply
 from guerdon.serve.worker.tasks import scores_and_failures
 
@@ -258,10 +259,11 @@ def _batch_failure(reply: WorkerReply) -> tuple[int, bytes]:
     failures = reply.failures or {}
     counts = ", ".join(f"{count} {kind}" for kind, count in failures.items())
     text = f"{sum(failures.values())} of {len(reply.scores)} samples failed: {counts}"
-    items: dict[str, Any] = from_json(reply.body)
     status = 504 if set(failures) == {"timeout"} else 500
-    body = {"detail": text, "error": {"kind": next(iter(failures)), "message": text}, **items}
-    return status, json_bytes(body)
+    body = json_bytes({"detail": text, "error": {"kind": next(iter(failures)), "message": text}})
+    if not reply.body.startswith(b'{"'):
+        return status, body
+    return status, body[:-1] + b"," + reply.body[1:]  # too large perhaps to be read here
 
 
 def _with_sample_id(inbound: InboundRequest, status: int, body: bytes) -> bytes:
@@ -269,12 +271,13 @@ def _with_sample_id(inbound: InboundRequest, status: int, body: bytes) -> bytes:
     answer = from_json(body)
     index, op = inbound.choices[0]
     if op == "frame":
-        identity = FORMATS[index].identity_of(inbound.body)
+        large = has_more_values(inbound.body, MAX_ANSWER_VALUES)
+        identity = None if large else FORMATS[index].identity_of(inbound.body)
         return FORMATS[index].refused_frame(identity, answer["error"]["kind"], answer["detail"])
     if status != 504:
         return body
     try:
-        request = from_json(inbound.body)
+        request = read_bounded_json(inbound.body)
     except ValueError:
         return body
     identity = request.get("id") if isinstance(request, dict) else None

@@ -19,6 +19,7 @@ from guerdon.serve.http.websocket_frames import (
     GOING_AWAY,
     PING,
     TEXT,
+    TRY_AGAIN,
     FrameError,
     FrameReader,
     accept_of,
@@ -63,8 +64,9 @@ class WebSocketConnection(asyncio.Protocol):
         self._limits = WebSocketLimits(
             self._admission, headers, self._reader, transport, self._start_close, self._give_up
         )
-        self._in_flight: dict[InboundRequest, None] = {}
+        self._in_flight: dict[_WebSocketRequest, None] = {}
         self._in_flight_bytes = 0
+        """Bytes of the messages that are in flight."""
         self._out: list[bytes] = []
         self._loop = asyncio.get_running_loop()
         self._paused = self._write_paused = self._closing = self._check_scheduled = self._ignores_messages = (
@@ -74,7 +76,9 @@ class WebSocketConnection(asyncio.Protocol):
 
     def begin(self) -> None:
         """Answer the handshake."""
-        reply = self._admission.refusal(self._headers, self._endpoint) or self._handshake_refusal()
+        reply = self._admission.refusal(self._headers, self._endpoint) or _handshake_refusal(
+            self._endpoint, self._path, self._method, self._headers
+        )
         accept = accept_of(dict(self._headers).get(b"sec-websocket-key", b""))
         if reply is not None or accept is None:
             self._refuse(reply or error_reply(400, "input", "Sec-WebSocket-Key must be 16 bytes in base64"))
@@ -83,24 +87,10 @@ class WebSocketConnection(asyncio.Protocol):
         self._transport.write(b"HTTP/1.1 101 Switching Protocols\r\n" + lines + b"\r\n\r\n")
         self._pipeline.sockets.add(self)
 
-    def _handshake_refusal(self) -> HttpReply | None:
-        if self._endpoint is None:
-            return error_reply(404, "not_found", f"no socket is served at {self._path}")
-        if self._method != b"GET":
-            return error_reply(405, "method", "a WebSocket handshake is a GET request", [(b"allow", b"GET")])
-        if dict(self._headers).get(b"sec-websocket-version") != b"13":
-            version = [(b"sec-websocket-version", b"13")]
-            return error_reply(426, "input", "a WebSocket handshake of version 13 is needed", version)
-        return None
-
     def _refuse(self, reply: HttpReply) -> None:
         request_id = self._pipeline.request_id(dict(self._headers).get(b"x-request-id"))
         self._pipeline.record_refusal("GET", self._path, reply, request_id, self.client)
-        by_name = (*reply.headers, (b"x-request-id", request_id.encode("latin-1")))
-        headers = b"".join(name + b": " + value + b"\r\n" for name, value in by_name)
-        status = b"HTTP/1.1 %d %s\r\n" % (reply.status, HTTPStatus(reply.status).phrase.encode())
-        length = b"connection: close\r\ncontent-length: %d\r\n\r\n" % len(reply.body)
-        self._transport.write(status + headers + length + reply.body)
+        self._transport.write(_refusal_bytes(reply, request_id))
         self._transport.close()
 
     # What comes.
@@ -132,7 +122,14 @@ class WebSocketConnection(asyncio.Protocol):
         if has_message:
             self._limits.on_message()
         self._limits.account()
+        self._account_in_flight()
         self._adjust_reading()
+
+    def _account_in_flight(self) -> None:
+        session = self._session
+        size = self._in_flight_bytes + (0 if session is None else session.waiting_bytes)
+        if not self._limits.account_in_flight(size) and not self._closing:
+            self._start_close(TRY_AGAIN, "too many bytes wait for answers; try again")
 
     def _give_up(self, code: int, reason: str) -> None:
         """Close, and read nothing of what still comes."""
@@ -179,24 +176,28 @@ class WebSocketConnection(asyncio.Protocol):
 
     def answer_session(self, inbound: _SessionRequest, reply: HttpReply) -> None:
         """Give OpenEnv's session the reply to its request."""
-        if self._in_flight.pop(inbound, _ABSENT) is None:
-            self._in_flight_bytes -= len(inbound.body)
+        self._settle(inbound)
         if self._closing:
             return
         inbound.respond(reply)
         if self._paused:
             self._adjust_reading()
 
-    def answer(self, inbound: InboundRequest, reply: HttpReply) -> None:
+    def answer(self, inbound: _WebSocketRequest, reply: HttpReply) -> None:
         """Write the frames of a reply."""
-        if self._in_flight.pop(inbound, _ABSENT) is None:
-            self._in_flight_bytes -= len(inbound.body)
+        self._settle(inbound)
         if self._closing:
             return
         for line in reply.body.split(b"\n"):
             self._write(text_frame(line))
         if self._paused:
             self._adjust_reading()
+
+    def _settle(self, inbound: _WebSocketRequest) -> None:
+        if self._in_flight.pop(inbound, _ABSENT) is None:
+            self._in_flight_bytes -= inbound.size
+            if self._limits.counts_in_flight:
+                self._account_in_flight()
 
     def _adjust_reading(self) -> None:
         """Read no more while too much is in flight, or while the client does not take its answers."""
@@ -278,13 +279,18 @@ class WebSocketConnection(asyncio.Protocol):
             return
         self._write(close_frame(code, reason))
         self._closing = True
-        for inbound in self._in_flight:
-            self._pipeline.abandon(inbound)
-        self._in_flight.clear()
+        self._abandon_all()
         if self._paused and not self._transport.is_closing():
             self._transport.resume_reading()  # for the client's own close frame
         # Of a client whose frames cannot be read its own goodbye cannot be either.
         self._loop.call_later(_UNREADABLE_SECONDS if self._unreadable else CLOSE_SECONDS, self._finish)
+
+    def _abandon_all(self) -> None:
+        """Nobody waits for answers any more; requests whose replies are kept for a retry go on, and count."""
+        for inbound in list(self._in_flight):
+            self._pipeline.abandon(inbound)
+            if inbound.key is None:
+                self._settle(inbound)
 
     def _finish(self) -> None:
         """Let the client close: closing while it sends would take back what it has not read yet."""
@@ -302,9 +308,28 @@ class WebSocketConnection(asyncio.Protocol):
         self._reader.drop()
         self._limits.release()
         self._pipeline.sockets.discard(self)
-        for inbound in self._in_flight:
-            self._pipeline.abandon(inbound)
-        self._in_flight.clear()
+        self._abandon_all()
+
+
+def _refusal_bytes(reply: HttpReply, request_id: str) -> bytes:
+    by_name = (*reply.headers, (b"x-request-id", request_id.encode("latin-1")))
+    headers = b"".join(name + b": " + value + b"\r\n" for name, value in by_name)
+    status = b"HTTP/1.1 %d %s\r\n" % (reply.status, HTTPStatus(reply.status).phrase.encode())
+    length = b"connection: close\r\ncontent-length: %d\r\n\r\n" % len(reply.body)
+    return status + headers + length + reply.body
+
+
+def _handshake_refusal(
+    endpoint: RewardEndpoint | None, path: str, method: bytes, headers: HeaderPairs
+) -> HttpReply | None:
+    if endpoint is None:
+        return error_reply(404, "not_found", f"no socket is served at {path}")
+    if method != b"GET":
+        return error_reply(405, "method", "a WebSocket handshake is a GET request", [(b"allow", b"GET")])
+    if dict(headers).get(b"sec-websocket-version") != b"13":
+        version = [(b"sec-websocket-version", b"13")]
+        return error_reply(426, "input", "a WebSocket handshake of version 13 is needed", version)
+    return None
 
 
 class _WebSocketRequest(InboundRequest):
@@ -316,7 +341,7 @@ class _WebSocketRequest(InboundRequest):
     ) -> None:
         # As in the base class, but for the id, which is made only where a recorder asks for it.
         self._pipeline, self.endpoint, self.body, self.choices = pipeline, endpoint, payload, endpoint.choices
-        self._socket, self.client = socket, socket.client
+        self._socket, self.client, self.size = socket, socket.client, len(payload)
         self.started = perf_counter()
 
     @cached_property

@@ -52,6 +52,7 @@ class WebSocketLimits:
         self._unread_since: float | None = None
         self._unread_bytes = 0
         self._control_frames, self._control_since = 0, 0.0
+        self._in_flight = 0
 
     def check_key(self) -> None:
         """Close the socket if its caller's key was revoked."""
@@ -101,6 +102,24 @@ class WebSocketLimits:
         """Give the message up, since the server has no more memory for such."""
         self._is_holder = False
         self._give_up(TRY_AGAIN, "too much is arriving at once, and this message takes longest; try again")
+
+    # Messages that wait for their answers.
+
+    @property
+    def counts_in_flight(self) -> bool:
+        """Whether messages in flight are counted: those that take more than any socket may hold."""
+        return self._in_flight > 0
+
+    def account_in_flight(self, size: int) -> bool:
+        """Note how many bytes wait for answers; whether there is room for them."""
+        counted = size if size > FREE_BYTES else 0
+        more = counted - self._in_flight
+        if more > 0 and not self._admission.buffered.take(more):
+            return False
+        if more < 0:
+            self._admission.buffered.release(-more)
+        self._in_flight = counted
+        return True
 
     # What takes too long.
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sqlite3
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -81,6 +82,8 @@ class JournalQuery:
 
 _EVERYTHING = JournalQuery()
 _PAGE = 50
+_BODIES = 4
+"""Requests that are read at once, and those that are with their bodies."""
 _SMALL = ("id", *(name for name in COLUMNS if name not in ("request", "response", "size")))
 
 
@@ -102,8 +105,9 @@ def read_journal(
             f"SELECT id FROM requests WHERE {condition} ORDER BY id DESC LIMIT ?", (*values, limit)
         ).fetchall()
         ids = [identity for (identity,) in reversed(found)]
-        for start in range(0, len(ids), _PAGE):
-            page = ids[start : start + _PAGE]
+        size = _BODIES if bodies else _PAGE
+        for start in range(0, len(ids), size):
+            page = ids[start : start + size]
             rows = connection.execute(
                 f"SELECT {', '.join(names)} FROM requests WHERE id IN ({', '.join('?' * len(page))}) ORDER BY id",
                 page,
@@ -187,13 +191,22 @@ def _readable(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def adaptive_requests(
-    path: str | os.PathLike[str], last: int = 1000, scheme: str = "http"
+    path: str | os.PathLike[str], last: int = 1000, scheme: str = "http", *, max_bytes: int | None = None
 ) -> list[dict[str, Any]]:
     """The last requests in the form of Adaptive's ``GET /requests`` (adaptive-sdk 0.14.2), oldest first.
 
+    Of more than ``max_bytes`` of bodies, the latest are given, one at least.
+
     The address is only shown, as the caller's Host header gave it; nothing is ever sent there.
     """
-    return [_as_adaptive(row, scheme) for row in read_journal(path, JournalQuery(last=last), bodies=True)]
+    rows: deque[JournalRecord] = deque()
+    size = 0
+    for row in read_journal(path, JournalQuery(last=last), bodies=True):
+        rows.append(row)
+        size += len(row.request or b"")
+        while max_bytes is not None and size > max_bytes and len(rows) > 1:
+            size -= len(rows.popleft().request or b"")
+    return [_as_adaptive(row, scheme) for row in rows]
 
 
 def request_url(row: JournalRecord, scheme: str = "http") -> str:
