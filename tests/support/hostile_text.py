@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import signal
 import sys
 import time
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import guerdon
+from guerdon.scoring.worker.connection import resident_bytes
 from guerdon.testing.rows import chat_of
 from guerdon.types import Sample
 
@@ -83,7 +83,7 @@ def main() -> None:
     """Reads name, row, texts and parameters as JSON, and prints the excesses."""
     name, row, texts, parameters = json.load(sys.stdin)
     found = excesses(name, row, texts, parameters)
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    used = resident_bytes() >> 20
     print(json.dumps([*found, *([f"{used} MiB of memory"] if used > MOST_MB else [])]))
 
 

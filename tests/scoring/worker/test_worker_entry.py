@@ -35,6 +35,14 @@ def test_a_reward_prepares_itself_in_its_workers() -> None:
         guerdon.score(composed, ["a"], workers=1)
 
 
+def test_the_memory_that_a_worker_begins_with_is_its_own() -> None:
+    """What its parent once had would let it grow by as much beyond its limit."""
+    code = "from guerdon.scoring.worker.connection import resident_bytes; print(resident_bytes())"
+    large = bytearray(1) * (300 << 20)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < len(large)
+
+
 def test_what_a_reward_prints_stays_off_standard_output(tmp_path: Path) -> None:
     code = SCRIPT.replace("    return", "    print('seen'); return")
     done = subprocess.run(

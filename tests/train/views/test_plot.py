@@ -113,6 +113,15 @@ def test_a_short_run_can_be_drawn(tmp_path: Path) -> None:
     assert plot(RunReader.of(make_run(tmp_path, 1))).stat().st_size > 10_000
 
 
+def test_odd_characters_in_a_damaged_run_are_drawn_as_escapes(tmp_path: Path) -> None:
+    run = make_run(tmp_path, 5)
+    warning = {"step": 2, "code": "a$\ud800\x07", "severity": "critical", "text": "x", "remedy": "y"}
+    (run / "warnings.jsonl").write_text(json.dumps(warning) + "\n")
+    (run / "run.json").write_text(json.dumps({"reward": {"name": "m$\ud800"}}))
+    assert RunReader.of(run).warnings()
+    assert plot(RunReader.of(run)).stat().st_size > 10_000
+
+
 @pytest.mark.parametrize("steps", [1, 3, 6, 40])
 def test_ticks_are_whole_steps_and_the_band_is_within_the_scores(
     tmp_path: Path, steps: int, monkeypatch: pytest.MonkeyPatch

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from guerdon.console.text import visible
 from guerdon.errors import InputError, MissingExtraError
 from guerdon.scoring.rows import is_number
 from guerdon.train.records.run_reader import RunReader
@@ -85,7 +86,12 @@ def _title(reader: RunReader) -> str:
     reward = reader.manifest.get("reward")
     name = reward.get("name") if isinstance(reward, dict) else reward
     parts = [reader.folder.path.resolve().name, str(name or ""), str(reader.manifest.get("backend") or "")]
-    return "   ".join(part for part in parts if part)[:120].replace("$", r"\$")
+    return _plain("   ".join(part for part in parts if part)[:120])
+
+
+def _plain(text: str) -> str:
+    """Text of a run as matplotlib draws it: nothing in it is a formula or a character that no font can have."""
+    return visible(text).replace("$", r"\$")
 
 
 def _panels(reader: RunReader) -> Iterator[_Panel]:
@@ -187,7 +193,7 @@ def _accuracy(reader: RunReader) -> list[_PlotCurve]:
 
 def _draw(axes: Any, panel: _Panel) -> None:
     for curve, colour in zip(panel.curves, _COLOURS * (1 + len(panel.curves) // len(_COLOURS)), strict=False):
-        label = curve.label.replace("$", r"\$")
+        label = _plain(curve.label)
         if curve.dots:
             axes.errorbar(
                 curve.steps,
@@ -245,7 +251,7 @@ def _mark(axes: Any, reader: RunReader) -> None:
         axes.text(
             step,
             0.02,
-            f" {alarm.code}",
+            f" {_plain(alarm.code)}",
             transform=axes.get_xaxis_transform(),
             rotation=90,
             fontsize=7,
