@@ -6,6 +6,7 @@ import datetime
 import decimal
 import json
 import random
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,18 @@ def test_values_of_other_types_are_metadata(tmp_path: Path) -> None:
     row = {"day": datetime.date(2024, 2, 29), "cost": decimal.Decimal("1.50"), "raw": b"\x00\xff", "n": 2**62}
     (sample,) = open_dataset(parquet(tmp_path / "d.parquet", [{"q": "q", "r": "a", **row}]), columns=BOTH)
     assert sample.metadata == row
+
+
+def test_values_that_lead_out_of_the_file_are_not_followed(tmp_path: Path) -> None:
+    path = tmp_path / "d.arrow"
+    table = pa.table({"q": ["q", "q"], "r": ["a" * 7, "b" * 11]})
+    with ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+    data, whole = path.read_bytes(), struct.pack("<3i", 0, 7, 18)
+    assert data.count(whole) == 1
+    path.write_bytes(data.replace(whole, struct.pack("<3i", 0, 7, 0x7FFF_0000)))
+    survey = open_dataset(path, columns=BOTH).survey()
+    assert (survey.rows, survey.bad) == (2, 1)
 
 
 def test_a_row_that_cannot_be_read_is_one_row(tmp_path: Path) -> None:

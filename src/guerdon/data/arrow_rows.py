@@ -109,11 +109,15 @@ def _python_rows(pa: Any, batch: Any) -> Iterator[dict[str, Any] | str]:
     """Each row as a dictionary, or why it cannot be one: text that is not UTF-8, a date out of range, …"""
     failures = (pa.ArrowException, ValueError, OverflowError)
     try:
+        # Offsets and buffers of a damaged file are followed unchecked, out of this process's memory.
+        batch.validate(full=True)
         yield from batch.to_pylist()
     except failures:
         for i in range(batch.num_rows):
             try:
-                yield batch.slice(i, 1).to_pylist()[0]
+                row = batch.slice(i, 1)
+                row.validate(full=True)
+                yield row.to_pylist()[0]
             except failures as error:
                 yield f"a value cannot be read: {_line(error)}"
 
