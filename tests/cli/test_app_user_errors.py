@@ -117,7 +117,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "resume without a file": ((*SCORE, "--resume"), "--resume needs the file: -o scores.jsonl"),
     "overwrite without a file": ((*SCORE, "--overwrite"), "--overwrite needs the file"),
     "resume and overwrite": ((*SCORE, "-o", "s.jsonl", "--resume", "--overwrite"), "give one of them"),
-    "resume what is no run": ((*SCORE, "-o", "there.jsonl", "--resume"), "is not a row of scores"),
+    "resume what is no run": ((*SCORE, "-o", "there.jsonl", "--resume"), "is not as guerdon wrote it"),
     # The limits.
     "a negative timeout": ((*SCORE, "--timeout", "-1"), "'-1' is not a number of seconds"),
     "a timeout in words": ((*SCORE, "--timeout", "soon"), "'soon' is not a number of seconds"),

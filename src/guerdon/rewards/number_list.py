@@ -45,9 +45,10 @@ _TIGHT = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+(?:and|&)\s+|\s+")
 _LEAD = re.compile(
     r"^(?:(?:the )?(?:numbers|values|answers?|solutions|roots|list|set|results?) (?:are|is):?\s+)", re.I
 )
-# A number takes all of its figures and commas: "1,000,1,000" could be read in as many ways as it has commas.
-_ITEM = r"[-+−]?[$€£]?(?:\d++(?:,++\d++)*+(?:\.\d++)?+|\.\d++)(?:/\d++)?+%?+"
-_RUN = re.compile(rf"(?<![\w.,-])({_ITEM}(?:\s*+(?:(?:,\s*+)?\band\b|[,;])\s*+{_ITEM})*+)$")
+# A number takes all of its figures and commas: "1,000,1,000" could be read in as many ways as it has commas. No group
+# is possessive: up to Python 3.11.4 such groups match wrongly.
+_ITEM = r"[-+−]?[$€£]?(?:\d++(?:,++\d++)*(?!,*\d)(?:\.\d++)?|\.\d++)(?:/\d++)?%?+"
+_RUN = re.compile(rf"(?<![\w.,-])({_ITEM}(?:\s*+(?:(?:,\s*+)?\band\b|[,;])\s*+{_ITEM})*)$")
 
 
 @reward_function(

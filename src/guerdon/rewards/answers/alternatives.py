@@ -17,7 +17,7 @@ _VALUE = rf"(?:\$(?P<formula>[^$\n]{{1,200}})\$|(?P<number>[-+]?(?:\\?\$)?(?:{NU
 _OR = r"(?:[Oo]r|else|otherwise|oder|ou|o|或|\\text\s*\{\s*or\s*\})"
 _OR_SIGNS = (" or", "or ", "{or}", " ou ", " o ", "oder", "或", "or\n", "\no ", "\nou ")
 _OR_AFTER = re.compile(
-    rf"\s*+(?:\$\$?|\\\)|\\\])?+\s*+[.,;(]?+\s*+{_OR}(?:\s+(?:else|maybe|possibly))?\s+{_VALUE}(?P<unit>\s*[A-Za-z]+)?",
+    rf"\s*+(?:\$\$?|\\\)|\\\])?\s*+[.,;(]?+\s*+{_OR}(?:\s+(?:else|maybe|possibly))?\s+{_VALUE}(?P<unit>\s*[A-Za-z]+)?",
     re.ASCII,
 )
 _OR_BEFORE = re.compile(
@@ -26,7 +26,7 @@ _OR_BEFORE = re.compile(
 )
 # What may follow each other here matches the same characters, white space above all: so nothing is given back.
 _OF = r"(?:\([^()\n]{0,20}\))?"
-_QUANTITY = rf"(?:\\[A-Za-z]++|[A-Za-z])[\w\\{{}}']*+{_OF}(?:\s*+[-+*/^]\s*+[\w\\{{}}'^]++{_OF}){{0,6}}+"
+_QUANTITY = rf"(?:\\[A-Za-z]++|[A-Za-z])[\w\\{{}}']*+{_OF}(?:\s*+[-+*/^]\s*+[\w\\{{}}'^]++{_OF}){{0,6}}"
 _NAMED = re.compile(rf"(?<![\w\\])(?P<name>\d*{_QUANTITY})\s*(?:=|:|\bis\b)\s*(?:\$\$?|\\\(|\\\[|\*\*)?\s*\Z")
 _ANY = frozenset(
     ("answer", "answers", "result", "solution", "value", "it", "this", "that", "which", "there", "and")
@@ -39,7 +39,7 @@ _STEP = re.compile(
 )
 _BETWEEN = re.compile(
     r"\s*+(?:\$\$?|\\\)|\\\]|\.(?=\s*+\n))?\s*+"
-    r"(?:(?:,|;|&|\band\b|\bor\b|\\q?quad|\\text\s*+\{[\s,]*+(?:and|or)[\s,]*+\})\s*+)*+"
+    r"(?:(?:,|;|&|\band\b|\bor\b|\\q?quad|\\text\s*+\{[\s,]*+(?:and|or)[\s,]*+\})\s*+)*"
     rf"(?:\$\$?|\\\(|\\\[)?\s*+(?:{_QUANTITY}\s*+=\s*+)?(?:\$\$?|\\\(|\\\[)?\s*+"
 )
 

@@ -45,7 +45,7 @@ _NEW_VALUE = (
 # White space is not given back, since a response may consist of empty lines.
 _TAKEN_BACK = re.compile(
     # "Wait, that is wrong", "No, it isn't so" …
-    rf"(?:\b{_INTERJECTION}\b[\s,.:;!—-]++)++(?:i think |i see )?{_IS_WRONG}"
+    rf"(?:\b{_INTERJECTION}\b[\s,.:;!—-]++)+(?:i think |i see )?{_IS_WRONG}"
     # … "My answer above is incorrect" …
     rf"|(?:^|[.!?\n;]\s*+)(?:my|the above|the previous|that|this)(?: \w+)? (?:answer|result|solution)(?: above)?"
     rf"(?:{_BE}\s+(?:actually )?{_WRONG}|{_BE_NOT})\b"
@@ -59,7 +59,7 @@ _TAKEN_BACK = re.compile(
     r"|\b(?:on second thou?ght|let me (?:correct|fix|revise|retract) (?:that|this|it|my))\b"
     r"|(?:^|[.!?\n]\s*+)\W{0,3}(?:edit|update|correction|corrected answer)\W{0,3}:"
     # … "No, it is 8".
-    rf"|(?:^|[.!?\n;]\s*+)(?:(?:no|wait|oops|sorry|actually|hm+)\b[\s,.:;!—-]++)++{_NEW_VALUE}",
+    rf"|(?:^|[.!?\n;]\s*+)(?:(?:no|wait|oops|sorry|actually|hm+)\b[\s,.:;!—-]++)+{_NEW_VALUE}",
     re.IGNORECASE | re.MULTILINE,
 )
 # What makes a later answer the better one, and takes nothing back where none follows.
