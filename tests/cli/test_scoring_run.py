@@ -35,7 +35,10 @@ def lines(path: Path) -> list[str]:
 
 
 def verdicts(path: Path) -> list[dict[str, Any]]:
-    return [{k: v for k, v in json.loads(line).items() if k not in ("seconds", "checksum")} for line in lines(path)]
+    return [
+        {k: v for k, v in json.loads(line).items() if k not in ("seconds", "checksum")}
+        for line in lines(path)
+    ]
 
 
 def wait_for_lines(path: Path, count: int, process: subprocess.Popen[str]) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from guerdon.sandbox.execution import SandboxJob
 from guerdon.sandbox.local import workdirs
 from guerdon.sandbox.local.job_files import MAX_ANSWERS
+from guerdon.sandbox.local.usage import children_of
 
 SLACK = (64 << 20) + (512 << 10) * (os.cpu_count() or 1)
 """Bytes beyond all that a program may use: what the kernel keeps for files, threads, processes and sockets of an
@@ -107,6 +108,10 @@ class MemoryCgroup:
 
     def set_baseline(self, pid: int) -> None:
         """What the fork server uses by now is no run's. A fork may have a copy of all of it."""
+        # A fork that was made before its parent was put here is not in here.
+        for fork in children_of(pid):
+            with suppress(OSError), open(os.path.join(self.folder, "cgroup.procs"), "w") as file:
+                file.write(str(fork))
         self._baseline = self._used()
         with open(f"/proc/{pid}/status", "rb") as file:
             sizes = [int(line.split()[1]) << 10 for line in file if line.startswith(b"RssAnon:")]
